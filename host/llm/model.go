@@ -1,0 +1,149 @@
+// Package llm is what the loop knows of language models: the Model interface,
+// the request it takes, the events it streams, and the errors it ends with.
+// Each provider's peculiarities live in that provider's adapter, a package
+// below this one; nothing of them shows here.
+//
+// It knows nothing of packets, tools' implementations, sessions or storage.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// Model is one configured model. It is safe for concurrent use.
+type Model interface {
+	// Info describes the model; it does not touch the network.
+	Info() Info
+	// Stream asks the model and yields what it says as it comes. The sequence can
+	// be ranged over once. It ends after a Finish event, or with an *Error, which
+	// is yielded last with a nil Event. Cancelling ctx, and leaving the range
+	// early, both end the provider's request at once; after a cancelled ctx the
+	// error is ctx.Err().
+	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
+}
+
+// Info describes a model.
+type Info struct {
+	// Name is what a person picks.
+	Name string `json:"name"`
+	// Provider is openai, anthropic, ollama or extractive.
+	Provider string `json:"provider"`
+	// Model is the provider's own name of it.
+	Model string `json:"model"`
+	// ContextTokens is the size of the window in tokens, 0 where unknown.
+	ContextTokens int `json:"context_tokens,omitempty"`
+	// Note is one line that the page shows beside the name, "" for none.
+	Note string `json:"note,omitempty"`
+}
+
+// Role is who says a message.
+type Role string
+
+// The roles.
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Message is one message of the history that a model is asked with.
+type Message struct {
+	Role Role
+	Text string
+	// ToolCalls are the calls of an assistant message. Each has exactly one tool
+	// message after it.
+	ToolCalls []ToolCall
+	// ToolCallID and ToolName say which call a tool message answers.
+	ToolCallID string
+	ToolName   string
+}
+
+// ToolCall is a complete call.
+type ToolCall struct {
+	ID   string
+	Name string
+	// Arguments is the JSON text as the model wrote it; it need not be valid.
+	Arguments string
+}
+
+// ToolDef is a tool as the model is told of it.
+type ToolDef struct {
+	Name        string
+	Description string
+	// Parameters is a JSON Schema of type object.
+	Parameters json.RawMessage
+}
+
+// Choice says whether the model may, must or must not call tools.
+type Choice string
+
+// The tool choices.
+const (
+	ChoiceAuto     Choice = "auto"
+	ChoiceRequired Choice = "required"
+	ChoiceNone     Choice = "none"
+)
+
+// Request is one question to a model.
+type Request struct {
+	Messages []Message
+	// Tools is empty under ChoiceNone; an adapter whose provider wants the
+	// definitions for the history's sake keeps those it needs itself.
+	Tools  []ToolDef
+	Choice Choice
+	// MaxOutputTokens is 0 for the provider's default.
+	MaxOutputTokens int
+}
+
+// Event is one thing that a model streams: Text, Reasoning, ToolCallDelta,
+// Refusal, Usage or Finish.
+type Event interface{ event() }
+
+// Text is the next piece of the answer.
+type Text struct{ Delta string }
+
+// Reasoning is the next piece of the model's reasoning.
+type Reasoning struct{ Delta string }
+
+// ToolCallDelta is the next piece of a call. Pieces with one Index belong
+// together; ID and Name come with the first of them and are empty later.
+type ToolCallDelta struct {
+	// Index tells parallel calls apart, from 0.
+	Index          int
+	ID, Name       string
+	ArgumentsDelta string
+}
+
+// Refusal is the next piece of a text with which the model declines.
+type Refusal struct{ Delta string }
+
+// Usage counts tokens, once, at the end, where the provider says.
+type Usage struct {
+	InputTokens, OutputTokens, CachedTokens int64
+	// Cost is in US dollars where the provider states it.
+	Cost float64
+}
+
+// FinishReason is why the model stopped.
+type FinishReason string
+
+// The reasons to finish.
+const (
+	FinishStop      FinishReason = "stop"
+	FinishToolCalls FinishReason = "tool_calls"
+	FinishLength    FinishReason = "length"
+	FinishFiltered  FinishReason = "filtered"
+)
+
+// Finish is the last event.
+type Finish struct{ Reason FinishReason }
+
+func (Text) event()          {}
+func (Reasoning) event()     {}
+func (ToolCallDelta) event() {}
+func (Refusal) event()       {}
+func (Usage) event()         {}
+func (Finish) event()        {}

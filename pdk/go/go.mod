@@ -1,0 +1,3 @@
+module github.com/bulkhead-host/bulkhead/pdk/go
+
+go 1.26.0
