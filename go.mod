@@ -25,6 +25,7 @@ require (
 	github.com/blevesearch/zapx/v15 v15.4.3 // indirect
 	github.com/blevesearch/zapx/v16 v16.3.4 // indirect
 	github.com/blevesearch/zapx/v17 v17.2.5 // indirect
+	github.com/bulkhead-host/bulkhead/pdk/go v0.0.0
 	github.com/coder/websocket v1.8.15 // indirect
 	github.com/dylibso/observe-sdk/go v0.0.0-20240819160327-2d926c5d788a // indirect
 	github.com/extism/go-sdk v1.7.1 // indirect
@@ -65,3 +66,7 @@ require (
 	google.golang.org/protobuf v1.36.6 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
+
+replace github.com/bulkhead-host/bulkhead/pdk/go => ./pdk/go
+
+ignore ./web/node_modules
