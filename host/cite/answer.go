@@ -1,0 +1,105 @@
+package cite
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/bulkhead-host/bulkhead/host/packet"
+)
+
+// Documents are the documents that a path of messages knows, by ref. It is safe
+// for concurrent use: parallel tools add to it while the model cites from it.
+type Documents struct {
+	// mu guards byRef and byID.
+	mu    sync.RWMutex
+	byRef map[int]packet.Document
+	byID  map[string]int
+}
+
+// NewDocuments returns the documents of a path, each with its ref set.
+func NewDocuments(known []packet.Document) *Documents {
+	d := &Documents{byRef: map[int]packet.Document{}, byID: map[string]int{}}
+	for _, doc := range known {
+		d.Add(doc)
+	}
+	return d
+}
+
+// Add makes a document citable by its ref. The first document of a ref stays,
+// and so does the first ref of an id.
+func (d *Documents) Add(doc packet.Document) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, taken := d.byRef[doc.Ref]; taken || doc.Ref < 1 {
+		return
+	}
+	d.byRef[doc.Ref] = doc
+	for _, key := range []string{doc.ID, doc.URL} {
+		if _, taken := d.byID[key]; key != "" && !taken {
+			d.byID[key] = doc.Ref
+		}
+	}
+}
+
+// Get returns the document with that ref.
+func (d *Documents) Get(ref int) (packet.Document, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	doc, ok := d.byRef[ref]
+	return doc, ok
+}
+
+// Refs maps the ids and URLs of all documents to their refs.
+func (d *Documents) Refs() map[string]int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	refs := make(map[string]int, len(d.byID))
+	for id, ref := range d.byID {
+		refs[id] = ref
+	}
+	return refs
+}
+
+// Answer numbers the citations of one answer, over all its blocks. It is not
+// safe for concurrent use.
+type Answer struct {
+	docs    *Documents
+	numbers map[int]int // ref to citation number
+	cited   []packet.CitationInfo
+}
+
+// NewAnswer returns an answer that cites from docs.
+func NewAnswer(docs *Documents) *Answer {
+	return &Answer{docs: docs, numbers: map[int]int{}}
+}
+
+// Stream returns a stream for the next block of text of this answer.
+func (a *Answer) Stream() *Stream { return &Stream{answer: a} }
+
+// Cited returns the citations so far, in the order of their numbers.
+func (a *Answer) Cited() []packet.CitationInfo { return a.cited }
+
+// number returns the screen text for refs and what is to be announced before
+// it, or false where one of them is no known document.
+func (a *Answer) number(refs []int) (text string, fresh []packet.CitationInfo, ok bool) {
+	docs := make([]packet.Document, len(refs))
+	for i, ref := range refs {
+		if docs[i], ok = a.docs.Get(ref); !ok {
+			return "", nil, false
+		}
+	}
+	var out strings.Builder
+	for i, ref := range refs {
+		n, seen := a.numbers[ref]
+		if !seen {
+			n = len(a.cited) + 1
+			a.numbers[ref] = n
+			info := packet.CitationInfo{CitationNumber: n, Ref: ref, Document: docs[i]}
+			a.cited = append(a.cited, info)
+			fresh = append(fresh, info)
+		}
+		fmt.Fprintf(&out, "[[%d]]", n)
+	}
+	return out.String(), fresh, true
+}

@@ -1,0 +1,191 @@
+// Package cite turns the citation markers of a model's stream into the numbers
+// that a person sees.
+//
+// Two number spaces meet here and nowhere else. A ref is model-facing: one space
+// per path of messages, what tools return and what the model writes, as in [7].
+// A citation number is on screen: 1, 2, 3 … in order of first use within one
+// answer, written [[1]]. Model text comes in, pieces of screen text go out, each
+// with the citations that must be announced before it. The package knows
+// nothing of runs, tools or storage.
+//
+// The grammar of a marker: "[7]", "[7, 9]", "[[7]]", and "【7】" or "【7†…】", which
+// some models write. A marker counts when all its refs are known documents, it
+// stands outside code, and no "(" follows, which would make it a link. All else
+// passes unchanged, except that a foreign "[[n]]" outside code loses one pair of
+// brackets, since on screen it would look like ours.
+package cite
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/packet"
+)
+
+// Piece is text for the screen and the citations to announce before it.
+type Piece struct {
+	New  []packet.CitationInfo
+	Text string
+}
+
+// maxMarker bounds how many bytes are held for what may become a marker.
+const maxMarker = 96
+
+// Stream rewrites the text of one answer as it comes. Make one with
+// Answer.Stream for each block of text; it is not safe for concurrent use.
+type Stream struct {
+	answer *Answer
+	code   codeState
+	// held starts with a bracket that may open a marker.
+	held string
+	// atEnd is set by Close: no more input decides anything.
+	atEnd bool
+}
+
+// Write takes the next piece of model text and returns what may be shown. Its
+// text may be empty while a marker is undecided.
+func (s *Stream) Write(delta string) Piece {
+	var out strings.Builder
+	var fresh []packet.CitationInfo
+	in := s.held + delta
+	s.held = ""
+	for in != "" {
+		at := strings.IndexAny(in, "[【")
+		if at < 0 {
+			at = partialBracket(in)
+		}
+		if at < 0 {
+			at = len(in)
+		}
+		s.code.feed(in[:at])
+		out.WriteString(in[:at])
+		if in = in[at:]; in == "" {
+			break
+		}
+		used, text, infos, ok := s.marker(in)
+		if !ok {
+			s.held = in
+			break
+		}
+		fresh = append(fresh, infos...)
+		s.code.feed(text)
+		out.WriteString(text)
+		in = in[used:]
+	}
+	return Piece{New: fresh, Text: out.String()}
+}
+
+// Close returns what was held. The stream must not be written to afterwards.
+func (s *Stream) Close() Piece {
+	s.atEnd = true
+	return s.Write("")
+}
+
+// partialBracket returns where in ends with a part of "【", or -1.
+func partialBracket(in string) int {
+	for n := 1; n < len("【") && n <= len(in); n++ {
+		if strings.HasPrefix("【", in[len(in)-n:]) {
+			return len(in) - n
+		}
+	}
+	return -1
+}
+
+// marker decides what in, which starts with a bracket, is. It returns how much
+// of it is used and what is shown for that, or false while that is open.
+func (s *Stream) marker(in string) (used int, text string, infos []packet.CitationInfo, ok bool) {
+	if s.code.inside() {
+		return 1, in[:1], nil, true
+	}
+	m := readMarker(in)
+	switch {
+	case m.open && !s.atEnd && len(in) < maxMarker:
+		return 0, "", nil, false
+	case m.open || len(m.refs) == 0:
+		n := bracketLen(in)
+		return n, in[:n], nil, true
+	case m.length == len(in) && !s.atEnd: // what follows decides whether it is a link
+		return 0, "", nil, false
+	case m.length < len(in) && in[m.length] == '(':
+		return m.length, in[:m.length], nil, true
+	}
+	text, infos, ok = s.answer.number(m.refs)
+	if !ok {
+		text = in[:m.length]
+		if m.double {
+			text = text[1 : len(text)-1]
+		}
+	}
+	return m.length, text, infos, true
+}
+
+// bracketLen is the length of the bracket that in starts with, or of the part of
+// one that the text ended in.
+func bracketLen(in string) int {
+	if in[0] == '[' {
+		return 1
+	}
+	return min(len("【"), len(in))
+}
+
+type mark struct {
+	refs   []int
+	length int
+	double bool
+	// open tells that the text ended before the marker could be told.
+	open bool
+}
+
+// readMarker reads a marker at the start of in.
+func readMarker(in string) mark {
+	var m mark
+	closer, i := "]", 1
+	switch {
+	case strings.HasPrefix(in, "【"):
+		closer, i = "】", len("【")
+	case strings.HasPrefix(in, "[["):
+		closer, i, m.double = "]]", 2, true
+	case in[0] != '[':
+		return mark{open: strings.HasPrefix("【", in)}
+	}
+	body := in[i:]
+	end := strings.Index(body, closer)
+	if end < 0 {
+		m.open = couldBeRefs(body, closer)
+		return m
+	}
+	list, _, _ := strings.Cut(body[:end], "†")
+	m.refs = readRefs(list)
+	m.length = i + end + len(closer)
+	return m
+}
+
+// couldBeRefs tells whether body may still become a list of refs before closer.
+func couldBeRefs(body, closer string) bool {
+	if list, _, found := strings.Cut(body, "†"); found && closer == "】" {
+		return readRefs(list) != nil
+	}
+	for i := range len(body) {
+		switch c := body[i]; {
+		case c >= '0' && c <= '9', c == ',', c == ' ':
+		case strings.HasPrefix(closer, body[i:]), closer == "】" && strings.HasPrefix("†", body[i:]):
+			return true
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// readRefs reads "7" or "7, 9"; nil where it is anything else.
+func readRefs(list string) []int {
+	var refs []int
+	for part := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 1 {
+			return nil
+		}
+		refs = append(refs, n)
+	}
+	return refs
+}

@@ -1,0 +1,105 @@
+package cite
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bulkhead-host/bulkhead/host/packet"
+)
+
+func docs(refs ...int) *Documents {
+	var known []packet.Document
+	for _, r := range refs {
+		known = append(known, packet.Document{ID: strings.Repeat("d", r), Ref: r})
+	}
+	return NewDocuments(known)
+}
+
+// rewrite returns the screen text and the refs in the order of their numbers,
+// and fails if a marker is shown before it was announced.
+func rewrite(t interface{ Fatalf(string, ...any) }, answer *Answer, chunks ...string) string {
+	s := answer.Stream()
+	var out string
+	announced := 0
+	take := func(p Piece) {
+		announced += len(p.New)
+		out += p.Text
+	}
+	for _, c := range chunks {
+		take(s.Write(c))
+	}
+	take(s.Close())
+	if announced > len(answer.Cited()) {
+		t.Fatalf("announced %d, cited %d", announced, len(answer.Cited()))
+	}
+	return out
+}
+
+func TestMarkersBecomeNumbersInOrderOfFirstUse(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"one", "It is so [7].", "It is so [[1]]."},
+		{"order of use", "A [9] B [7] C [9]", "A [[1]] B [[2]] C [[1]]"},
+		{"list", "A [7, 9].", "A [[1]][[2]]."},
+		{"double", "A [[7]].", "A [[1]]."},
+		{"lenticular", "A【7】 B【9†L1-L4】", "A[[1]] B[[2]]"},
+		{"unknown ref", "A [8].", "A [8]."},
+		{"partly unknown", "A [7, 8].", "A [7, 8]."},
+		{"foreign double loses a pair", "A [[8]].", "A [8]."},
+		{"link", "see [7](https://example.org)", "see [7](https://example.org)"},
+		{"inline code", "`a[7]` and [7]", "`a[7]` and [[1]]"},
+		{"fence", "```\na[7] `\n```\n[7]", "```\na[7] `\n```\n[[1]]"},
+		{"lone backtick ends with the paragraph", "a ` b\n\n[7]", "a ` b\n\n[[1]]"},
+		{"at the end", "A [7]", "A [[1]]"},
+		{"open at the end", "A [7", "A [7"},
+		{"other brackets", "[x] [1, b] [] [", "[x] [1, b] [] ["},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := rewrite(t, NewAnswer(docs(7, 9)), c.in); got != c.want {
+				t.Errorf("whole: got %q, want %q", got, c.want)
+			}
+			bytes := make([]string, len(c.in))
+			for i := range bytes {
+				bytes[i] = c.in[i : i+1]
+			}
+			if got := rewrite(t, NewAnswer(docs(7, 9)), bytes...); got != c.want {
+				t.Errorf("byte by byte: got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNumbersGoOnOverBlocks(t *testing.T) {
+	a := NewAnswer(docs(7, 9))
+	first, second := rewrite(t, a, "x [9]"), rewrite(t, a, "y [7] [9]")
+	if first != "x [[1]]" || second != "y [[2]] [[1]]" {
+		t.Errorf("got %q, %q", first, second)
+	}
+}
+
+func TestAnySplitRewritesAlike(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"[7]", "[9]", "[", "]", "【7】", "【", "†", "`", "```\n", "\n", "\n\n", "7", ", ", "(", "[[7]]", "[[8]]", "text", " "})
+	rapid.Check(t, func(t *rapid.T) {
+		in := strings.Join(rapid.SliceOfN(piece, 0, 14).Draw(t, "pieces"), "")
+		cut := rapid.IntRange(0, len(in)).Draw(t, "cut")
+		whole := rewrite(t, NewAnswer(docs(7, 9)), in)
+		split := rewrite(t, NewAnswer(docs(7, 9)), in[:cut], in[cut:])
+		if whole != split {
+			t.Fatalf("cut %d of %q: %q, whole %q", cut, in, split, whole)
+		}
+	})
+}
+
+func FuzzStreamNeverPanicsAndKeepsPlainText(f *testing.F) {
+	f.Add("a [7] `b`", 3)
+	f.Fuzz(func(t *testing.T, in string, cut int) {
+		if cut < 0 || cut > len(in) {
+			return
+		}
+		got := rewrite(t, NewAnswer(docs()), in[:cut], in[cut:])
+		if !strings.Contains(in, "[[") && got != in {
+			t.Fatalf("got %q, want %q", got, in)
+		}
+	})
+}
