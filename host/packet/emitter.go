@@ -29,3 +29,9 @@ func (e Emitter) Emit(place Placement, obj Obj) {
 	place.ModelIndex = e.model
 	e.sink.Append(place, obj)
 }
+
+// WithModel returns err with the emitter's model in it.
+func (e Emitter) WithModel(err Error) Error {
+	err.ModelIndex = e.model
+	return err
+}

@@ -1,0 +1,292 @@
+// Package loop is the middle loop: ask the model, run its tools, ask again, until
+// it must answer. A Setup comes in, packets go out through its Emitter, and a
+// Result says what was said and done.
+//
+// It does not know sessions, storage, other models of the same run, or the turn
+// that called it. Providers' peculiarities live in their adapters.
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/step"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolrun"
+	"github.com/bulkhead-host/bulkhead/host/window"
+)
+
+// DefaultMaxCycles is the limit of cycles where an agent sets none.
+const DefaultMaxCycles = 6
+
+// maxRepairs is how often a turn tells a model that its call could not be read.
+const maxRepairs = 2
+
+// Setup is what one model's part of a turn works with. It is immutable: nothing
+// in it changes while the loop runs.
+type Setup struct {
+	Model  llm.Model
+	System string
+	// History is the path of messages, the person's latest last.
+	History []llm.Message
+	// Specs are the tools that the model may call, with distinct names.
+	Specs []tool.Spec
+	// Runner runs their calls.
+	Runner *toolrun.Runner
+	// Forced names the tool that the first cycle must call, "" for none.
+	Forced string
+	// MaxCycles is at least 1; 0 stands for DefaultMaxCycles.
+	MaxCycles int
+	// Documents are what the path knows.
+	Documents *cite.Documents
+	Emit      packet.Emitter
+	Now       func() time.Time
+}
+
+// Step is one step of the answer as history keeps it. Each of Calls was run and
+// answered exactly once.
+type Step struct {
+	// Text is model-facing, with refs in its markers.
+	Text      string
+	Reasoning string
+	Calls     []toolrun.Done
+}
+
+// Result is what came of the loop.
+type Result struct {
+	// Text is the answer as the person saw it: its message_delta packets joined.
+	Text      string
+	Steps     []Step
+	Citations []packet.CitationInfo
+	Usage     llm.Usage
+	// Reason is how it ended. The loop emits an error packet before it returns
+	// StopError; the stop itself is the turn's to emit.
+	Reason packet.StopReason
+	// Error is set with StopError.
+	Error *packet.Error
+}
+
+// Run runs the loop to its end. It returns early when ctx is done, with
+// StopUserCancelled.
+func Run(ctx context.Context, setup Setup) Result {
+	l := &runner{Setup: setup, history: setup.History, answer: cite.NewAnswer(setup.Documents)}
+	if l.MaxCycles <= 0 {
+		l.MaxCycles = DefaultMaxCycles
+	}
+	return l.run(ctx)
+}
+
+type runner struct {
+	Setup
+	history []llm.Message
+	answer  *cite.Answer
+	result  Result
+	text    strings.Builder
+	turn    int
+
+	// noMore says that the model must answer: a tool that stops the loop ran.
+	noMore bool
+	// forcedDone says that the forced tool had its cycle.
+	forcedDone bool
+	// toldNoTools says that the model was told that no tools remain.
+	toldNoTools bool
+	repairs     int
+	toldShorter bool
+	// reminders are for the next step only.
+	reminders []string
+}
+
+func (l *runner) run(ctx context.Context) Result {
+	reason := packet.StopCompleted
+	for cycle := 1; ; cycle++ {
+		choice, tools := l.choose(cycle)
+		out, err := l.step(ctx, choice, tools)
+		if err != nil {
+			reason = l.fail(ctx, err)
+			break
+		}
+		again := l.follow(ctx, cycle, choice, out)
+		if ctx.Err() != nil {
+			reason = packet.StopUserCancelled
+			break
+		}
+		if !again {
+			reason = l.classify(out)
+			break
+		}
+	}
+	l.result.Reason, l.result.Text, l.result.Citations = reason, l.text.String(), l.answer.Cited()
+	return l.result
+}
+
+// choose sets the tool choice of a cycle: a forced tool first, none in the last
+// cycle or after a tool that stops the loop, else all.
+func (l *runner) choose(cycle int) (llm.Choice, []tool.Spec) {
+	switch {
+	case l.noMore || cycle >= l.MaxCycles || len(l.Specs) == 0:
+		return llm.ChoiceNone, nil
+	case l.Forced != "" && !l.forcedDone:
+		for _, s := range l.Specs {
+			if s.Name == l.Forced {
+				return llm.ChoiceRequired, []tool.Spec{s}
+			}
+		}
+	}
+	return llm.ChoiceAuto, l.Specs
+}
+
+// step asks the model once and takes what it said into the result.
+func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec) (step.Output, error) {
+	defs := make([]llm.ToolDef, len(specs))
+	for i, s := range specs {
+		defs[i] = llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.InputSchema}
+	}
+	system := l.System
+	for _, r := range l.reminders {
+		system += "\n" + r
+	}
+	l.reminders = nil
+	messages, dropped, err := window.Fit(system, l.history, defs, l.Model.Info().ContextTokens)
+	if err != nil {
+		return step.Output{NextTurn: l.turn}, llm.NewError(packet.CodeContextTooLong, "", err)
+	}
+	if dropped > 0 && !l.toldShorter {
+		l.toldShorter = true
+		l.notice(packet.CodeHistoryShortened, "")
+	}
+	out, err := step.Decode(ctx, step.Input{
+		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice},
+		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0, Now: l.Now,
+	})
+	l.turn = out.NextTurn
+	l.text.WriteString(out.Shown)
+	l.addUsage(out.Usage)
+	l.result.Steps = append(l.result.Steps, Step{Text: out.Text, Reasoning: out.Reasoning})
+	return out, err
+}
+
+// follow does what a step asks for and tells whether the model is to be asked
+// again.
+func (l *runner) follow(ctx context.Context, cycle int, choice llm.Choice, out step.Output) bool {
+	l.forcedDone = l.forcedDone || choice == llm.ChoiceRequired
+	switch {
+	case choice == llm.ChoiceNone:
+		return l.afterNone(out)
+	case len(out.Calls) > 0:
+		l.runTools(ctx, out)
+		if cycle+1 >= l.MaxCycles && !l.noMore {
+			l.notice(packet.CodeCycleLimit, "")
+		}
+		return true
+	case out.Malformed > 0 && l.repairs < maxRepairs:
+		l.repairs++
+		l.keepText(out)
+		l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: window.RepairCall})
+		return true
+	case choice == llm.ChoiceRequired:
+		l.notice(packet.CodeForcedToolUnused, fmt.Sprintf("The model did not use %s.", l.Forced))
+		return out.Text == ""
+	}
+	return false
+}
+
+// afterNone handles a step without tools: calls in it are never run. If nothing
+// else was said, one more step says that no tools remain.
+func (l *runner) afterNone(out step.Output) bool {
+	if len(out.Calls)+out.Malformed == 0 || out.Text != "" || l.toldNoTools {
+		return false
+	}
+	l.toldNoTools, l.noMore = true, true
+	l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: window.NoTools})
+	return true
+}
+
+// runTools runs the calls of a step and appends both sides to history.
+func (l *runner) runTools(ctx context.Context, out step.Output) {
+	requests := make([]toolrun.Request, len(out.Calls))
+	for i, c := range out.Calls {
+		requests[i] = toolrun.Request{Name: c.Name, Arguments: c.Arguments}
+	}
+	done := l.Runner.Run(ctx, l.turn, requests)
+	l.turn++
+	l.result.Steps[len(l.result.Steps)-1].Calls = done
+	l.history = append(l.history, Messages(out.Text, done)...)
+	for _, d := range done {
+		l.noMore = l.noMore || d.StopsLoop
+		if d.Reminder != "" {
+			l.reminders = append(l.reminders, d.Reminder)
+		}
+	}
+}
+
+// Messages writes a step as history: the narration with its calls, then exactly
+// one result for each call.
+func Messages(text string, calls []toolrun.Done) []llm.Message {
+	assistant := llm.Message{Role: llm.RoleAssistant, Text: text}
+	messages := []llm.Message{assistant}
+	for _, d := range calls {
+		messages[0].ToolCalls = append(messages[0].ToolCalls, llm.ToolCall{ID: d.CallID, Name: d.Name, Arguments: d.Arguments})
+		messages = append(messages, llm.Message{Role: llm.RoleTool, ToolCallID: d.CallID, ToolName: d.Name, Text: d.Text})
+	}
+	return messages
+}
+
+func (l *runner) keepText(out step.Output) {
+	if out.Text != "" {
+		l.history = append(l.history, llm.Message{Role: llm.RoleAssistant, Text: out.Text})
+	}
+}
+
+// fail ends the loop after an error of a step.
+func (l *runner) fail(ctx context.Context, err error) packet.StopReason {
+	if ctx.Err() != nil {
+		return packet.StopUserCancelled
+	}
+	var known *llm.Error
+	if !errors.As(err, &known) {
+		known = llm.NewError(packet.CodeInternal, "", err)
+	}
+	return l.stopWith(packet.Error{Code: known.Code, Message: known.Message, Retryable: known.Retryable})
+}
+
+// classify tells a complete answer from an empty one.
+func (l *runner) classify(out step.Output) packet.StopReason {
+	switch {
+	case l.text.Len() > 0 && out.Finish == llm.FinishLength:
+		l.notice(packet.CodeCutOff, "")
+		return packet.StopCompleted
+	case out.Text != "":
+		return packet.StopCompleted
+	case out.Finish == llm.FinishFiltered:
+		return l.stopWith(packet.NewError(packet.CodeRefused, ""))
+	case out.Finish == llm.FinishLength:
+		return l.stopWith(packet.NewError(packet.CodeOutOfBudget, ""))
+	}
+	return l.stopWith(packet.NewError(packet.CodeEmptyAnswer, ""))
+}
+
+func (l *runner) stopWith(e packet.Error) packet.StopReason {
+	l.Emit.Emit(l.place(), l.Emit.WithModel(e))
+	l.result.Error = &e
+	return packet.StopError
+}
+
+func (l *runner) notice(code packet.Code, message string) {
+	l.Emit.Emit(l.place(), packet.NewNotice(code, message))
+}
+
+// place is where packets that open no block are drawn: the last block's place.
+func (l *runner) place() packet.Placement { return packet.At(max(0, l.turn-1), 0) }
+
+func (l *runner) addUsage(u llm.Usage) {
+	l.result.Usage.InputTokens += u.InputTokens
+	l.result.Usage.OutputTokens += u.OutputTokens
+	l.result.Usage.CachedTokens += u.CachedTokens
+	l.result.Usage.Cost += u.Cost
+}

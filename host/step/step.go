@@ -1,0 +1,273 @@
+// Package step is the innermost loop: one streamed response of a model, split
+// into reasoning, answer text and tool calls. The model's events come in, packets
+// go out as they come, and at the end the step returns what the model said and
+// asked for.
+//
+// It does not know the loop that asks again, tools' implementations or storage.
+package step
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/salvage"
+)
+
+// Input is what one step needs.
+type Input struct {
+	Model   llm.Model
+	Request llm.Request
+	Emit    packet.Emitter
+	// Turn is the first turn_index that the step may use.
+	Turn int
+	// Answer numbers the citations of the whole answer.
+	Answer *cite.Answer
+	// Continues says that the answer has text from an earlier step: the next block
+	// of text then begins with a blank line, so that the joined text reads well.
+	Continues bool
+	// ReasoningOpen says that the model's prompt opens its reasoning.
+	ReasoningOpen bool
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Call is a tool call that the model asked for.
+type Call struct {
+	Name string
+	// Arguments is the JSON text as the model wrote it; it need not be valid.
+	Arguments string
+}
+
+// Output is what came of a step. After an error it holds what came before it.
+type Output struct {
+	// NextTurn is the first turn_index that is free.
+	NextTurn int
+	// Text is the answer text as the model wrote it, with refs in its markers.
+	Text string
+	// Shown is the same text as it went out in message_delta packets.
+	Shown     string
+	Reasoning string
+	// Calls are in the order in which the model began them.
+	Calls []Call
+	// Malformed counts pieces of markup that were meant as calls and could not be
+	// read.
+	Malformed int
+	Usage     llm.Usage
+	// Finish is why the model stopped, "" after an error.
+	Finish llm.FinishReason
+}
+
+// Decode asks the model and emits its answer. It closes every block it opened
+// before it returns. The error is ctx.Err() after a cancellation, else an
+// *llm.Error.
+func Decode(ctx context.Context, in Input) (Output, error) {
+	d := &decoder{in: in, turn: in.Turn, parser: salvage.New(in.ReasoningOpen)}
+	err := d.read(ctx)
+	d.finish()
+	return d.output(), err
+}
+
+type block int
+
+const (
+	noBlock block = iota
+	reasoningBlock
+	messageBlock
+)
+
+// decoder is the state of one step.
+type decoder struct {
+	in     Input
+	parser *salvage.Parser
+
+	// turn is the place of the open block, or of the next one.
+	turn int
+	open block
+	// started is when the open reasoning block began.
+	started time.Time
+	cites   *cite.Stream
+	// blank is whitespace that came before any text of a block; it is shown only
+	// when text follows in the same block.
+	blank string
+	// lead is what the next text shown begins with.
+	lead string
+
+	native    []*nativeCall
+	salvaged  []Call
+	text      strings.Builder
+	shown     strings.Builder
+	reasoning strings.Builder
+	malformed int
+	usage     *llm.Usage
+	finished  llm.FinishReason
+}
+
+type nativeCall struct {
+	index     int
+	name      string
+	arguments strings.Builder
+}
+
+func (d *decoder) read(ctx context.Context) error {
+	for event, err := range d.in.Model.Stream(ctx, d.in.Request) {
+		if err != nil {
+			return err
+		}
+		d.take(event)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d.finished == "" {
+		return llm.NewError(packet.CodeModelInterrupted, "", errNoFinish)
+	}
+	return nil
+}
+
+var errNoFinish = errors.New("the stream ended without a finish")
+
+func (d *decoder) take(event llm.Event) {
+	switch e := event.(type) {
+	case llm.Text:
+		d.parsed(d.parser.Write(e.Delta))
+	case llm.Refusal: // a person reads the model's own words
+		d.parsed(d.parser.Write(e.Delta))
+	case llm.Reasoning:
+		d.think(e.Delta)
+	case llm.ToolCallDelta:
+		d.callDelta(e)
+	case llm.Usage:
+		d.usage = &e
+	case llm.Finish:
+		d.finished = e.Reason
+	}
+}
+
+func (d *decoder) parsed(events []salvage.Event) {
+	for _, event := range events {
+		switch e := event.(type) {
+		case salvage.Text:
+			d.say(e.Delta)
+		case salvage.Reasoning:
+			d.think(e.Delta)
+		case salvage.Call:
+			d.close()
+			d.salvaged = append(d.salvaged, Call(e))
+		case salvage.Malformed:
+			d.malformed++
+		}
+	}
+}
+
+func (d *decoder) think(delta string) {
+	if delta == "" {
+		return
+	}
+	if d.open != reasoningBlock {
+		if strings.TrimSpace(delta) == "" {
+			return
+		}
+		d.close()
+		d.open, d.started = reasoningBlock, d.in.Now()
+		d.emit(packet.ReasoningStart{})
+	}
+	d.reasoning.WriteString(delta)
+	d.emit(packet.ReasoningDelta{Reasoning: delta})
+}
+
+func (d *decoder) say(delta string) {
+	if d.open != messageBlock {
+		if d.blank += delta; strings.TrimSpace(d.blank) == "" {
+			return
+		}
+		delta, d.blank = strings.TrimLeft(d.blank, " \t\r\n"), ""
+		d.close()
+		d.open, d.cites = messageBlock, d.in.Answer.Stream()
+		if d.in.Continues || d.shown.Len() > 0 {
+			d.lead = "\n\n"
+		}
+		d.emit(packet.MessageStart{})
+	}
+	d.text.WriteString(delta)
+	d.show(d.cites.Write(delta))
+}
+
+func (d *decoder) show(piece cite.Piece) {
+	for _, info := range piece.New {
+		d.emit(info)
+	}
+	if piece.Text == "" {
+		return
+	}
+	content := d.lead + piece.Text
+	d.lead = ""
+	d.shown.WriteString(content)
+	d.emit(packet.MessageDelta{Content: content})
+}
+
+func (d *decoder) callDelta(e llm.ToolCallDelta) {
+	i := slices.IndexFunc(d.native, func(c *nativeCall) bool { return c.index == e.Index })
+	if i < 0 {
+		d.close()
+		d.native = append(d.native, &nativeCall{index: e.Index})
+		i = len(d.native) - 1
+	}
+	d.native[i].name += e.Name
+	d.native[i].arguments.WriteString(e.ArgumentsDelta)
+}
+
+// close ends the open block, if there is one, and moves to the next turn.
+func (d *decoder) close() {
+	switch d.open {
+	case noBlock:
+		return
+	case reasoningBlock:
+		d.emit(packet.ReasoningDone{DurationMS: d.in.Now().Sub(d.started).Milliseconds()})
+	case messageBlock:
+		d.show(d.cites.Close())
+		d.emit(packet.MessageEnd{})
+	}
+	d.open = noBlock
+	d.turn++
+}
+
+// finish takes what the parser held, closes the open block and reports the usage
+// at the step's last place.
+func (d *decoder) finish() {
+	d.parsed(d.parser.Close())
+	d.close()
+	if d.usage != nil {
+		last := max(d.in.Turn, d.turn-1)
+		d.in.Emit.Emit(packet.At(last, 0), packet.Usage{
+			InputTokens: d.usage.InputTokens, OutputTokens: d.usage.OutputTokens,
+			CachedTokens: d.usage.CachedTokens, Cost: d.usage.Cost,
+		})
+	}
+}
+
+func (d *decoder) emit(obj packet.Obj) { d.in.Emit.Emit(packet.At(d.turn, 0), obj) }
+
+func (d *decoder) output() Output {
+	out := Output{
+		NextTurn: d.turn, Text: d.text.String(), Shown: d.shown.String(), Reasoning: d.reasoning.String(),
+		Malformed: d.malformed, Finish: d.finished,
+	}
+	if d.usage != nil {
+		out.Usage = *d.usage
+	}
+	for _, c := range d.native {
+		out.Calls = append(out.Calls, Call{Name: c.name, Arguments: c.arguments.String()})
+	}
+	for _, c := range d.salvaged {
+		if !slices.Contains(out.Calls, c) { // the same call may come both ways
+			out.Calls = append(out.Calls, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package toolrun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// MaxResultRunes bounds the result text that a model gets, in characters. A
+// longer one is cut and says so.
+const MaxResultRunes = 100_000
+
+// call is one call on its way, after merging.
+type call struct {
+	runner       *Runner
+	id           string
+	name         string
+	raw          string
+	arguments    map[string]json.RawMessage
+	argumentsErr error
+	place        packet.Placement
+	// tool is nil and spec is zero for a name that does not exist.
+	tool tool.Tool
+	spec tool.Spec
+	refs tool.Refs
+}
+
+// argumentsJSON is what the tool gets, or what the model wrote as a JSON string
+// where that is no object.
+func (c *call) argumentsJSON() json.RawMessage {
+	var value any = c.arguments
+	if c.argumentsErr != nil {
+		value = c.raw
+	}
+	data, err := json.Marshal(value)
+	if err != nil { // a map of valid raw values and a string both encode
+		return json.RawMessage("{}")
+	}
+	return data
+}
+
+func (c *call) emit(obj packet.Obj) { c.runner.Emit.Emit(c.place, obj) }
+
+// announce opens the block.
+func (c *call) announce() {
+	title, labels := c.spec.Title, c.spec.Labels
+	if title == "" {
+		title = c.name
+	}
+	if labels == nil {
+		labels = []string{}
+	}
+	c.emit(packet.ToolStart{CallID: c.id, Tool: c.name, Plugin: c.spec.Plugin, Title: title, Icon: c.spec.Icon, Labels: labels})
+	c.emit(packet.ToolArgs{CallID: c.id, Arguments: c.argumentsJSON()})
+}
+
+// invoke runs the tool. A panic and an error become failed results.
+func (c *call) invoke(ctx context.Context) (result tool.Result) {
+	report := &report{call: c}
+	defer report.close()
+	defer func() {
+		if p := recover(); p != nil {
+			result = hostFault(c.name)
+		}
+	}()
+	r := c.runner
+	known := r.Context
+	known.Citations = r.Documents.Refs()
+	result, err := c.tool.Call(ctx, tool.Invocation{
+		CallID: c.id, Run: r.RunID, Session: r.Session, User: r.User,
+		Arguments: c.argumentsJSON(), Refs: c.refs, Context: known, Now: r.Now(), Report: report,
+	})
+	if err != nil {
+		return hostFault(c.name)
+	}
+	return result
+}
+
+// end shows what came of the call and closes its block.
+func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) Done {
+	documents := c.accept(result.Documents)
+	if len(documents) > 0 {
+		c.emit(packet.ToolDocuments{CallID: c.id, Documents: documents})
+	}
+	if len(result.Files) > 0 {
+		c.emit(packet.ToolFiles{CallID: c.id, Files: wireFiles(result.Files)})
+	}
+	outcome := outcomeOf(ctx, result.Failure)
+	if f := result.Failure; f != nil && outcome != packet.OutcomeCancelled {
+		c.emit(packet.ToolError{CallID: c.id, Kind: packet.ToolErrorKind(f.Kind), Message: f.Message})
+	}
+	hostCalls := wireHostCalls(result.HostCalls)
+	c.emit(packet.SectionEnd{
+		Outcome: outcome, DurationMS: took.Milliseconds(), Fuel: result.Fuel,
+		PluginVersion: c.spec.PluginVersion, HostCalls: hostCalls,
+	})
+	arguments := string(c.argumentsJSON())
+	if c.argumentsErr != nil {
+		arguments = c.raw
+	}
+	return Done{
+		CallID: c.id, Name: c.name, Arguments: arguments, Text: c.resultText(result, outcome),
+		Outcome: outcome, Duration: took, Plugin: c.spec.Plugin, Documents: documents, HostCalls: hostCalls,
+		StopsLoop: c.spec.StopsLoop && outcome == packet.OutcomeOK, Reminder: c.spec.Reminder,
+	}
+}
+
+// accept keeps the documents whose ref the call was given or told, makes them
+// citable, and names the others in a notice.
+func (c *call) accept(docs []tool.Document) []packet.Document {
+	var kept []packet.Document
+	var dropped []string
+	for _, d := range docs {
+		wire := packet.Document(d)
+		known, taken := c.runner.Documents.Get(d.Ref)
+		switch {
+		case d.Ref == 0: // shown, but not to be cited
+		case taken && known.ID == d.ID:
+		case !taken && c.refs.Contains(d.Ref):
+			c.runner.Documents.Add(wire)
+		default:
+			dropped = append(dropped, fmt.Sprintf("%q", shorten(d.Title, 60)))
+			continue
+		}
+		kept = append(kept, wire)
+	}
+	if len(dropped) > 0 {
+		notice := packet.NewNotice(packet.CodeDocumentsDropped,
+			fmt.Sprintf("%s cited documents outside the numbers it was given; left out: %s.", c.name, strings.Join(dropped, ", ")))
+		notice.CallID = c.id
+		c.emit(notice)
+	}
+	return kept
+}
+
+func (c *call) resultText(result tool.Result, outcome packet.Outcome) string {
+	text := strings.ToValidUTF8(result.Text, "\uFFFD")
+	if n := utf8.RuneCountInString(text); n > MaxResultRunes {
+		text = shorten(text, MaxResultRunes) + fmt.Sprintf("\n[The result was cut: %d of %d characters are shown. Ask for less.]", MaxResultRunes, n)
+	}
+	switch {
+	case text != "":
+		return text
+	case outcome == packet.OutcomeOK:
+		return "(The tool returned nothing.)"
+	case result.Failure != nil:
+		return result.Failure.Message
+	}
+	return "The call was stopped."
+}
+
+func outcomeOf(ctx context.Context, failure *tool.Failure) packet.Outcome {
+	switch {
+	case failure == nil:
+		return packet.OutcomeOK
+	case ctx.Err() != nil:
+		return packet.OutcomeCancelled
+	case failure.Kind == tool.FailureDenied:
+		return packet.OutcomeDenied
+	case failure.Kind == tool.FailureTimeout:
+		return packet.OutcomeTimeout
+	}
+	return packet.OutcomeError
+}
+
+func wireFiles(files []tool.File) []packet.File {
+	out := make([]packet.File, len(files))
+	for i, f := range files {
+		out[i] = packet.File{FileID: f.ID, Name: f.Name, MediaType: f.MediaType, Size: f.Size}
+	}
+	return out
+}
+
+func wireHostCalls(calls []tool.HostCall) []packet.HostCall {
+	out := make([]packet.HostCall, len(calls))
+	for i, h := range calls {
+		out[i] = packet.HostCall(h)
+	}
+	return out
+}
+
+// shorten cuts text to at most n characters.
+func shorten(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}

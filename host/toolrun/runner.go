@@ -1,0 +1,235 @@
+// Package toolrun is the runner: it takes the tool calls that a model asked for
+// in one cycle, merges those that may be merged, numbers them, runs them in
+// parallel and turns whatever happened into a result that the model can read, a
+// packet that the person can see, and exactly one section_end.
+//
+// A failure never spreads: a tool that fails, panics, lies or does not exist
+// costs its own call and nothing else. The package knows tools only by their
+// contract; it does not know the loop, models' providers or Wasm.
+package toolrun
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// DefaultParallel is how many calls of one model run at once where Config does
+// not say. Further calls wait.
+const DefaultParallel = 8
+
+// Config is what a runner works with. It must not be changed after New.
+type Config struct {
+	// Tools are the tools of this turn, with distinct names.
+	Tools []tool.Tool
+	// Refs deals ranges of refs; all models of a run share it.
+	Refs *Refs
+	// Documents are what the path knows; results add to them.
+	Documents *cite.Documents
+	Emit      packet.Emitter
+	// Context is what the tools may know of the conversation; the runner fills in
+	// its Citations for each call.
+	Context tool.Context
+	// RunID, Session and User identify whose calls these are.
+	RunID, Session, User string
+	// Parallel is how many calls run at once, 0 for DefaultParallel.
+	Parallel int
+	// HoldWrites says that several models answer side by side: calls of tools
+	// labelled writes are not run, and their result is "denied: comparing".
+	HoldWrites bool
+	// Now is the clock, NewID makes an id that is unique within the run.
+	Now   func() time.Time
+	NewID func() string
+}
+
+// Runner runs the calls of one model. It is safe for concurrent use.
+type Runner struct {
+	Config
+	byName map[string]tool.Tool
+	slots  chan struct{}
+	// perTool bounds the calls of a tool that has a limit of its own.
+	perTool map[string]chan struct{}
+}
+
+// New returns a runner.
+func New(config Config) *Runner {
+	if config.Parallel <= 0 {
+		config.Parallel = DefaultParallel
+	}
+	r := &Runner{
+		Config: config, byName: map[string]tool.Tool{},
+		slots: make(chan struct{}, config.Parallel), perTool: map[string]chan struct{}{},
+	}
+	for _, t := range config.Tools {
+		spec := t.Spec()
+		r.byName[spec.Name] = t
+		if spec.Concurrency > 0 {
+			r.perTool[spec.Name] = make(chan struct{}, spec.Concurrency)
+		}
+	}
+	return r
+}
+
+// Request is a call as the model asked for it.
+type Request struct {
+	Name string
+	// Arguments is the JSON text as the model wrote it; "" stands for {}.
+	Arguments string
+}
+
+// Done is a call that is over, as history keeps it.
+type Done struct {
+	CallID string
+	// Name is the name that the model used.
+	Name string
+	// Arguments is what the tool got, or the model's text where that is no object.
+	Arguments string
+	// Text is the result that the model reads.
+	Text      string
+	Outcome   packet.Outcome
+	Duration  time.Duration
+	Plugin    string
+	Documents []packet.Document
+	HostCalls []packet.HostCall
+	// StopsLoop and Reminder are the tool's own, for the step that follows.
+	StopsLoop bool
+	Reminder  string
+}
+
+// Failed tells whether the call did not do what was asked.
+func (d Done) Failed() bool { return d.Outcome != packet.OutcomeOK }
+
+// Run runs the calls of one cycle at turn and returns when all are over, one Done
+// for each call that is left after merging, in the order of the requests.
+func (r *Runner) Run(ctx context.Context, turn int, requests []Request) []Done {
+	calls := r.plan(turn, requests)
+	tabs := make([]int, len(calls))
+	for i, c := range calls {
+		tabs[i] = c.place.TabIndex
+	}
+	r.Emit.Emit(packet.At(turn, tabs[0]), packet.TopLevelBranching{TurnIndex: turn, Tabs: tabs})
+	for _, c := range calls {
+		c.announce()
+	}
+	done := make([]Done, len(calls))
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		wg.Go(func() { done[i] = r.one(ctx, c) })
+	}
+	wg.Wait()
+	return done
+}
+
+// plan numbers the calls, merges what may be merged and deals the refs.
+func (r *Runner) plan(turn int, requests []Request) []*call {
+	var calls []*call
+	for tab, req := range requests {
+		c := &call{runner: r, name: req.Name, raw: req.Arguments, place: packet.At(turn, tab), tool: r.byName[req.Name]}
+		if c.tool != nil {
+			c.spec = c.tool.Spec()
+		}
+		c.arguments, c.argumentsErr = readObject(req.Arguments)
+		if !mergeInto(calls, c) {
+			calls = append(calls, c)
+		}
+	}
+	for _, c := range calls {
+		c.id = r.NewID()
+		if c.spec.Cites {
+			c.refs = r.Refs.Deal(RefsPerCall)
+		}
+	}
+	return calls
+}
+
+// one runs a call from its wait for a slot to its section_end.
+func (r *Runner) one(ctx context.Context, c *call) Done {
+	if refused, ok := r.refuse(c); ok {
+		return c.end(ctx, refused, 0)
+	}
+	release, err := r.acquire(ctx, c.name)
+	if err != nil {
+		return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.", "The call was stopped before it began."), 0)
+	}
+	defer release()
+	started := r.Now()
+	result := c.invoke(ctx)
+	return c.end(ctx, result, r.Now().Sub(started))
+}
+
+// refuse says why a call must not run, if so.
+func (r *Runner) refuse(c *call) (tool.Result, bool) {
+	switch {
+	case c.tool == nil:
+		return unknownTool(c.name, r.names()), true
+	case c.argumentsErr != nil:
+		return badArguments(c.spec, c.argumentsErr), true
+	case r.HoldWrites && hasLabel(c.spec, tool.LabelWrites):
+		return tool.Fail(tool.FailureDenied, "Held back while several models answer: it would change something.", "denied: comparing"), true
+	}
+	return tool.Result{}, false
+}
+
+// acquire waits for a slot of the runner and one of the tool.
+func (r *Runner) acquire(ctx context.Context, name string) (release func(), err error) {
+	held := make([]chan struct{}, 0, 2)
+	release = func() {
+		for _, slot := range held {
+			<-slot
+		}
+	}
+	for _, slot := range []chan struct{}{r.perTool[name], r.slots} {
+		if slot == nil {
+			continue
+		}
+		select {
+		case slot <- struct{}{}:
+			held = append(held, slot)
+		case <-ctx.Done():
+			release()
+			return nil, ctx.Err()
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+func (r *Runner) names() []string {
+	names := make([]string, 0, len(r.Tools))
+	for _, t := range r.Tools {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
+func hasLabel(spec tool.Spec, label string) bool {
+	for _, l := range spec.Labels {
+		if l == label {
+			return true
+		}
+	}
+	return false
+}
+
+// readObject reads arguments as a JSON object.
+func readObject(raw string) (map[string]json.RawMessage, error) {
+	if raw == "" {
+		return map[string]json.RawMessage{}, nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(raw), &object); err != nil {
+		return nil, err
+	}
+	if object == nil { // null
+		object = map[string]json.RawMessage{}
+	}
+	return object, nil
+}
