@@ -1,0 +1,148 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+)
+
+// fragment is one piece of a tool call as it came. index is nil where the
+// endpoint left it out.
+type fragment struct {
+	index               *int64
+	id, name, arguments string
+}
+
+func fragmentOf(call sdk.ChatCompletionChunkChoiceDeltaToolCall) fragment {
+	f := fragment{id: call.ID, name: call.Function.Name, arguments: call.Function.Arguments}
+	if call.JSON.Index.Valid() {
+		index := call.Index
+		f.index = &index
+	}
+	// Some servers send the arguments as an object instead of its text.
+	if raw := call.Function.JSON.Arguments.Raw(); strings.HasPrefix(raw, "{") {
+		f.arguments = raw
+	}
+	return f
+}
+
+// call is one tool call that is being put together.
+type call struct {
+	index     *int64
+	theirID   string
+	id, name  string
+	arguments strings.Builder
+	// announced tells that ID and Name were emitted; until the name is known
+	// nothing is.
+	announced bool
+}
+
+// complete tells whether the arguments so far are a whole JSON value.
+func (c *call) complete() bool { return json.Valid([]byte(c.arguments.String())) }
+
+// calls puts the fragments of parallel tool calls together. Its own index of a
+// call is the order of arrival, whatever the endpoint numbers.
+type calls struct {
+	newID func() string
+	list  []*call
+}
+
+func (cs *calls) any() bool { return len(cs.list) > 0 }
+
+// add takes a fragment and returns the events that it makes.
+func (cs *calls) add(f fragment) []llm.Event {
+	at := cs.find(f)
+	if at < 0 {
+		cs.list = append(cs.list, &call{index: f.index, theirID: f.id, id: cs.freshID(f.id)})
+		at = len(cs.list) - 1
+	}
+	c := cs.list[at]
+	if c.name == "" {
+		c.name = f.name
+	}
+	if c.theirID == "" && f.id != "" && !c.announced {
+		c.theirID, c.id = f.id, cs.freshID(f.id)
+	}
+	c.arguments.WriteString(f.arguments)
+	switch {
+	case c.name == "":
+		return nil
+	case !c.announced:
+		c.announced = true
+		return []llm.Event{llm.ToolCallDelta{Index: at, ID: c.id, Name: c.name, ArgumentsDelta: c.arguments.String()}}
+	case f.arguments == "":
+		return nil
+	}
+	return []llm.Event{llm.ToolCallDelta{Index: at, ArgumentsDelta: f.arguments}}
+}
+
+// find returns the call that a fragment continues, -1 where it begins one.
+func (cs *calls) find(f fragment) int {
+	at := cs.candidate(f)
+	if at < 0 || cs.begins(cs.list[at], f) {
+		return -1
+	}
+	return at
+}
+
+// candidate is the latest call with the fragment's index; without an index the
+// one with its id, else the latest of all.
+func (cs *calls) candidate(f fragment) int {
+	for i := len(cs.list) - 1; i >= 0; i-- {
+		c := cs.list[i]
+		switch {
+		case f.index != nil:
+			if c.index != nil && *c.index == *f.index {
+				return i
+			}
+		case f.id == "" || f.id == c.theirID:
+			return i
+		}
+	}
+	if f.index == nil && f.name == "" {
+		return len(cs.list) - 1
+	}
+	return -1
+}
+
+// begins tells whether a fragment that could continue c is a new call instead:
+// endpoints exist that give every call the index 0, and others that repeat id
+// and name with every fragment.
+func (cs *calls) begins(c *call, f fragment) bool {
+	if f.name == "" || c.name == "" {
+		return false
+	}
+	if c.complete() {
+		return f.arguments != "" && strings.TrimSpace(f.arguments) != "" || f.id != c.theirID
+	}
+	return c.arguments.Len() == 0 && f.id != "" && f.id != c.theirID
+}
+
+// freshID returns id, or a new one where it is missing or taken.
+func (cs *calls) freshID(id string) string {
+	if id == "" {
+		return cs.newID()
+	}
+	for _, c := range cs.list {
+		if c.id == id {
+			return cs.newID()
+		}
+	}
+	return id
+}
+
+// flush returns the events of calls whose name never came: the loop answers a
+// call without a name as one of an unknown tool.
+func (cs *calls) flush() []llm.Event {
+	var out []llm.Event
+	for at, c := range cs.list {
+		if !c.announced {
+			c.announced = true
+			out = append(out, llm.ToolCallDelta{Index: at, ID: c.id, ArgumentsDelta: c.arguments.String()})
+		}
+	}
+	return out
+}
