@@ -1,0 +1,272 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// RequestLifetime is how long a request id is remembered.
+const RequestLifetime = 24 * time.Hour
+
+// BeginRun is what a run begins with.
+type BeginRun struct {
+	// RequestID makes the call idempotent for RequestLifetime; "" for a call that
+	// is never repeated. It is unique per user.
+	RequestID string
+	// BodyHash is a hash of everything that the request says.
+	BodyHash string
+	// SessionID is the session, "" to create one (or, with Regenerate, for that
+	// message's).
+	SessionID string
+	// NewTitle and Private are for a new session.
+	NewTitle string
+	Private  bool
+	// Parent is the assistant message that the new user message follows, "" for
+	// the session's leaf. Root, without a Parent, starts the tree anew with
+	// another first message.
+	Parent string
+	Root   bool
+	// Text is the new user message.
+	Text string
+	// Regenerate is a message to answer again: a user message, or an answer to
+	// one. Parent, Root and Text are not looked at then.
+	Regenerate string
+	// Models are the names of those that answer, at least one.
+	Models []string
+}
+
+// Begun is a run that has begun.
+type Begun struct {
+	Run            Run
+	Session        Session
+	SessionCreated bool
+	UserMessage    Message
+	// Responses are the reserved assistant messages, in the order of Models.
+	Responses []Message
+	// Replayed tells that the request came before; the rest is how that run
+	// stands now.
+	Replayed bool
+}
+
+// request is the record of a request id.
+type request struct {
+	Hash           string    `json:"hash"`
+	Run            string    `json:"run"`
+	SessionCreated bool      `json:"session_created,omitempty"`
+	At             time.Time `json:"at"`
+}
+
+// BeginRun writes everything that a run begins with in one transaction: the
+// session if it is new, the user message, the reserved answers, the run, the
+// new leaf. It returns
+//
+//   - ErrNotFound when the user, the session or a message does not exist, is
+//     somebody else's or, for a message, is of another session, and when a
+//     request is repeated whose run was deleted,
+//   - ErrConflict when the request id was used with another hash,
+//   - a *BusyError when the session has a live run,
+//   - ErrInvalid when no model is named or the parent is not an answer.
+func (s *Store) BeginRun(ctx context.Context, p Principal, in BeginRun) (Begun, error) {
+	if len(in.Models) == 0 {
+		return Begun{}, invalid("a run needs a model")
+	}
+	var out Begun
+	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+		if err := p.known(tx); err != nil {
+			return err
+		}
+		if err := s.pruneRequests(tx); err != nil {
+			return err
+		}
+		if out, err = s.replay(tx, p, in); err != nil || out.Replayed {
+			return err
+		}
+		if out, err = s.begin(tx, p, in); err != nil {
+			return err
+		}
+		return s.remember(tx, p, in, out)
+	})
+	if err != nil {
+		return Begun{}, err
+	}
+	return out, nil
+}
+
+// replay returns what an earlier request with the same id has begun.
+func (s *Store) replay(tx *bbolt.Tx, p Principal, in BeginRun) (out Begun, err error) {
+	if in.RequestID == "" {
+		return Begun{}, nil
+	}
+	r, err := get[request](tx, tableRequests, join(p.UserID, in.RequestID))
+	if err == ErrNotFound || err == nil && s.expired(r) {
+		return Begun{}, nil
+	}
+	if err != nil {
+		return Begun{}, err
+	}
+	if r.Hash != in.BodyHash {
+		return Begun{}, ErrConflict
+	}
+	out = Begun{Replayed: true, SessionCreated: r.SessionCreated}
+	if out.Run, err = ownRun(tx, p, r.Run); err != nil {
+		return Begun{}, err
+	}
+	if out.Session, err = ownSession(tx, p, out.Run.Session); err != nil {
+		return Begun{}, err
+	}
+	if out.UserMessage, err = ownMessage(tx, p, out.Run.UserMessage); err != nil {
+		return Begun{}, err
+	}
+	for _, id := range out.Run.Responses {
+		m, err := ownMessage(tx, p, id)
+		if err != nil {
+			return Begun{}, err
+		}
+		out.Responses = append(out.Responses, m)
+	}
+	return out, nil
+}
+
+// begin checks and writes a new run.
+func (s *Store) begin(tx *bbolt.Tx, p Principal, in BeginRun) (Begun, error) {
+	var out Begun
+	now := s.clock()
+	old, err := s.beginMessage(tx, p, in, now, &out)
+	if err != nil {
+		return Begun{}, err
+	}
+	if run := liveRun(tx, out.Session.ID); run != "" {
+		return Begun{}, &BusyError{Run: run}
+	}
+	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID, Epoch: 1, UserMessage: out.UserMessage.ID, StartedAt: now}
+	for i, model := range in.Models {
+		m := Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: out.UserMessage.ID,
+			Role: RoleAssistant, Model: model, ModelIndex: i, Run: out.Run.ID, Status: StatusRunning, CreatedAt: now}
+		out.Responses = append(out.Responses, m)
+		out.Run.Responses = append(out.Run.Responses, m.ID)
+	}
+	out.Session.Leaf, out.Session.UpdatedAt = out.Responses[0].ID, now
+	return out, writeBegun(tx, old, out)
+}
+
+// beginMessage fills in the session and the user message, from the store or
+// new, and returns the session as it is stored.
+func (s *Store) beginMessage(tx *bbolt.Tx, p Principal, in BeginRun, now time.Time, out *Begun) (old Session, err error) {
+	if in.Regenerate != "" {
+		return beginAgain(tx, p, in, out)
+	}
+	parent := in.Parent
+	if in.SessionID == "" {
+		if parent != "" {
+			return Session{}, notFound("message", parent)
+		}
+		out.SessionCreated = true
+		out.Session = Session{ID: s.newID("s"), Owner: p.UserID, Title: in.NewTitle, Private: in.Private, CreatedAt: now, UpdatedAt: now}
+	} else {
+		if old, err = ownSession(tx, p, in.SessionID); err != nil {
+			return Session{}, err
+		}
+		out.Session = old
+		if parent == "" && !in.Root {
+			parent = old.Leaf
+		}
+	}
+	if parent != "" {
+		m, err := sessionMessage(tx, out.Session.ID, parent)
+		if err != nil {
+			return Session{}, err
+		}
+		if m.Role != RoleAssistant {
+			return Session{}, invalid("message %s is not an answer that a question can follow", parent)
+		}
+	}
+	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: parent,
+		Role: RoleUser, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
+	return old, nil
+}
+
+// beginAgain finds the question that is to be answered again.
+func beginAgain(tx *bbolt.Tx, p Principal, in BeginRun, out *Begun) (Session, error) {
+	m, err := ownMessage(tx, p, in.Regenerate)
+	if err != nil {
+		return Session{}, err
+	}
+	if in.SessionID != "" && in.SessionID != m.Session {
+		return Session{}, notFound("message", in.Regenerate)
+	}
+	if m.Role == RoleAssistant {
+		if m, err = sessionMessage(tx, m.Session, m.Parent); err != nil {
+			return Session{}, err
+		}
+	}
+	out.UserMessage = m
+	out.Session, err = ownSession(tx, p, m.Session)
+	return out.Session, err
+}
+
+func writeBegun(tx *bbolt.Tx, old Session, b Begun) error {
+	if err := putSession(tx, old, b.Session); err != nil {
+		return err
+	}
+	for _, m := range append([]Message{b.UserMessage}, b.Responses...) {
+		if err := putMessage(tx, m); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		tableRuns.put(tx, b.Run.ID, b.Run),
+		tableSessionRuns.putRaw(tx, join(b.Session.ID, b.Run.ID), []byte{}),
+		tableLive.putRaw(tx, b.Session.ID, []byte(b.Run.ID)))
+}
+
+// remember writes the request id.
+func (s *Store) remember(tx *bbolt.Tx, p Principal, in BeginRun, out Begun) error {
+	if in.RequestID == "" {
+		return nil
+	}
+	key := join(p.UserID, in.RequestID)
+	r := request{Hash: in.BodyHash, Run: out.Run.ID, SessionCreated: out.SessionCreated, At: s.clock()}
+	return errors.Join(
+		tableRequests.put(tx, key, r),
+		tableRequestTimes.putRaw(tx, join(timeKey(r.At), key), []byte{}))
+}
+
+func (s *Store) expired(r request) bool { return !s.clock().Before(r.At.Add(RequestLifetime)) }
+
+// timeKey writes a time so that it sorts.
+func timeKey(t time.Time) string { return fmt.Sprintf("%020d", max(t.UnixNano(), 0)) }
+
+// prunedAtOnce bounds the work that pruning adds to one BeginRun.
+const prunedAtOnce = 64
+
+// pruneRequests forgets request ids that are too old, a few at a time.
+func (s *Store) pruneRequests(tx *bbolt.Tx) error {
+	limit := timeKey(s.clock().Add(-RequestLifetime))
+	var old []string
+	tableRequestTimes.scan(tx, "", func(key string, _ []byte) bool {
+		at, _, _ := strings.Cut(key, "/")
+		if at > limit || len(old) == prunedAtOnce {
+			return false
+		}
+		old = append(old, key)
+		return true
+	})
+	for _, key := range old {
+		_, requestKey, _ := strings.Cut(key, "/")
+		// The id may have been used again since.
+		if r, err := get[request](tx, tableRequests, requestKey); err != nil || s.expired(r) {
+			if err := tableRequests.delete(tx, requestKey); err != nil {
+				return err
+			}
+		}
+		if err := tableRequestTimes.delete(tx, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

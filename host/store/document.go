@@ -1,0 +1,165 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// DocumentRecord is a document of somebody's knowledge. Its text is kept apart.
+type DocumentRecord struct {
+	ID    string `json:"id"`
+	Owner string `json:"owner"`
+	// URI identifies the document among its owner's.
+	URI        string `json:"uri"`
+	Title      string `json:"title,omitempty"`
+	MediaType  string `json:"media_type,omitempty"`
+	Collection string `json:"collection,omitempty"`
+	// SHA256 is the hex digest of the source, by which a change is seen.
+	SHA256 string `json:"sha256,omitempty"`
+	// Bytes is the size of the source.
+	Bytes     int64     `json:"bytes"`
+	Chunks    int       `json:"chunks"`
+	UpdatedAt time.Time `json:"updated_at"`
+	AddedAt   time.Time `json:"added_at"`
+}
+
+// PutDocument writes a document and its text. The record's owner is the
+// principal. A document whose URI the owner has already replaces that one and
+// keeps its id and its AddedAt; another gets an id if it has none. The record
+// is returned as it was written. It returns ErrInvalid without a URI, and
+// ErrNotFound when the user does not exist or the record's id is another
+// document's.
+func (s *Store) PutDocument(ctx context.Context, p Principal, record DocumentRecord, text []byte) (DocumentRecord, error) {
+	if record.URI == "" {
+		return DocumentRecord{}, invalid("a document needs a URI")
+	}
+	err := s.update(ctx, func(tx *bbolt.Tx) error {
+		if err := p.known(tx); err != nil {
+			return err
+		}
+		uriKey := join(p.UserID, record.URI)
+		if err := s.placeDocument(tx, p, &record, tableDocumentURIs.text(tx, uriKey)); err != nil {
+			return err
+		}
+		return errors.Join(
+			tableDocuments.put(tx, record.ID, record),
+			tableDocumentTexts.putRaw(tx, record.ID, text),
+			tableDocumentURIs.putRaw(tx, uriKey, []byte(record.ID)))
+	})
+	if err != nil {
+		return DocumentRecord{}, err
+	}
+	return record, nil
+}
+
+// placeDocument fills in id, owner and times; known is the id that the URI has.
+func (s *Store) placeDocument(tx *bbolt.Tx, p Principal, record *DocumentRecord, known string) error {
+	record.Owner = p.UserID
+	if known != "" {
+		record.ID = known
+		if old, err := get[DocumentRecord](tx, tableDocuments, known); err == nil {
+			record.AddedAt = old.AddedAt
+		}
+	} else if record.ID == "" {
+		record.ID = s.newID("d")
+	} else if tableDocuments.has(tx, record.ID) {
+		return notFound("document", record.ID)
+	}
+	if record.AddedAt.IsZero() {
+		record.AddedAt = s.clock()
+	}
+	if record.UpdatedAt.IsZero() {
+		record.UpdatedAt = s.clock()
+	}
+	return nil
+}
+
+// Document returns a document's record, or ErrNotFound.
+func (s *Store) Document(ctx context.Context, p Principal, id string) (DocumentRecord, error) {
+	var record DocumentRecord
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		record, err = ownDocument(tx, p, id)
+		return err
+	})
+	return record, err
+}
+
+func ownDocument(tx *bbolt.Tx, p Principal, id string) (DocumentRecord, error) {
+	record, err := get[DocumentRecord](tx, tableDocuments, id)
+	if err == ErrNotFound || err == nil && !p.owns(record.Owner) {
+		return DocumentRecord{}, notFound("document", id)
+	}
+	return record, err
+}
+
+// DocumentText returns a document's text, or ErrNotFound. It is the caller's.
+func (s *Store) DocumentText(ctx context.Context, p Principal, id string) ([]byte, error) {
+	var text []byte
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		if _, err := ownDocument(tx, p, id); err != nil {
+			return err
+		}
+		text = bytes.Clone(tableDocumentTexts.in(tx).Get([]byte(id)))
+		return nil
+	})
+	return text, err
+}
+
+// FindDocument returns the principal's document with that URI, or ErrNotFound.
+func (s *Store) FindDocument(ctx context.Context, p Principal, uri string) (DocumentRecord, error) {
+	var record DocumentRecord
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		id := tableDocumentURIs.text(tx, join(p.UserID, uri))
+		if id == "" {
+			return notFound("document", uri)
+		}
+		record, err = ownDocument(tx, p, id)
+		return err
+	})
+	return record, err
+}
+
+// Documents returns the principal's documents by URI. Records that cannot be
+// read are left out and named in the error.
+func (s *Store) Documents(ctx context.Context, p Principal) ([]DocumentRecord, error) {
+	var records []DocumentRecord
+	var bad []error
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		if p.UserID == "" {
+			return nil
+		}
+		tableDocumentURIs.scan(tx, p.UserID+"/", func(_ string, id []byte) bool {
+			record, err := ownDocument(tx, p, string(id))
+			if err != nil {
+				bad = append(bad, err)
+			} else {
+				records = append(records, record)
+			}
+			return true
+		})
+		return nil
+	})
+	return records, errors.Join(append(bad, err)...)
+}
+
+// DeleteDocument deletes a document and its text, or returns ErrNotFound.
+func (s *Store) DeleteDocument(ctx context.Context, p Principal, id string) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		record, err := ownDocument(tx, p, id)
+		if err != nil {
+			return err
+		}
+		return deleteDocument(tx, join(record.Owner, record.URI), id)
+	})
+}
+
+func deleteDocument(tx *bbolt.Tx, uriKey, id string) error {
+	return errors.Join(
+		tableDocumentURIs.delete(tx, uriKey),
+		tableDocumentTexts.delete(tx, id),
+		tableDocuments.delete(tx, id))
+}

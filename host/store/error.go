@@ -1,0 +1,99 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+var (
+	// ErrNotFound is returned when there is no such record, or when it belongs to
+	// somebody else.
+	ErrNotFound = errors.New("not found")
+	// ErrExists is returned when the name is already taken.
+	ErrExists = errors.New("it exists already")
+	// ErrInvalid is returned when a value cannot be stored as it is.
+	ErrInvalid = errors.New("invalid")
+	// ErrConflict is returned when a request id comes again with another body.
+	ErrConflict = errors.New("this request id was used for another request")
+	// ErrBusy is matched by a *BusyError.
+	ErrBusy = errors.New("a run is live in this session")
+	// ErrFinished is returned when a run has already ended.
+	ErrFinished = errors.New("the run has already ended")
+	// ErrEpoch is returned when packets are of another epoch than the run's log.
+	ErrEpoch = errors.New("the run's log is in another epoch")
+	// ErrGap is matched by a *GapError.
+	ErrGap = errors.New("the packets do not follow the log")
+	// ErrClosed is returned when the Store is closed.
+	ErrClosed = errors.New("the store is closed")
+	// ErrDamaged is matched when the data file cannot be read.
+	ErrDamaged = errors.New("the data file is damaged or not a data file of Bulkhead")
+)
+
+// BusyError is returned when a session has a live run. It matches ErrBusy.
+type BusyError struct {
+	// Run is the id of the live run.
+	Run string
+}
+
+// Error implements error.
+func (e *BusyError) Error() string { return fmt.Sprintf("run %s is live in this session", e.Run) }
+
+// Is tells that the error is an ErrBusy.
+func (e *BusyError) Is(target error) bool { return target == ErrBusy }
+
+// GapError is returned when packets would leave a gap in a run's log, or write
+// a number twice. It matches ErrGap.
+type GapError struct {
+	Run string
+	// Want is the number that comes next in the log, Got the one that came.
+	Want, Got int64
+}
+
+// Error implements error.
+func (e *GapError) Error() string {
+	return fmt.Sprintf("run %s: packet %d came where %d comes next", e.Run, e.Got, e.Want)
+}
+
+// Is tells that the error is an ErrGap.
+func (e *GapError) Is(target error) bool { return target == ErrGap }
+
+// RecordError is returned when a record cannot be read. Everything else in the
+// store is untouched: a method that returns a list returns the readable records
+// together with the RecordErrors of the others, joined.
+type RecordError struct {
+	// Table and Key name the record.
+	Table, Key string
+	Err        error
+}
+
+// Error implements error.
+func (e *RecordError) Error() string {
+	return fmt.Sprintf("record %s/%s cannot be read: %v", e.Table, e.Key, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+func notFound(what, id string) error { return fmt.Errorf("%s %q: %w", what, id, ErrNotFound) }
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+// closedError turns bbolt's word for a closed file into ours.
+func closedError(err error) error {
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		return ErrClosed
+	}
+	return err
+}
+
+// recoverDamage turns a panic, with which bbolt meets a page that makes no
+// sense, into an error. The transaction was rolled back on the way.
+func recoverDamage(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v", ErrDamaged, p)
+	}
+}

@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// The roles of messages.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
+
+// The statuses of messages. A user message is always completed. The final ones
+// are also the reasons for which a run stops.
+const (
+	StatusRunning       = "running"
+	StatusCompleted     = "completed"
+	StatusUserCancelled = "user_cancelled"
+	StatusError         = "error"
+	StatusInterrupted   = "interrupted"
+	StatusAwaitingUser  = "awaiting_user"
+)
+
+// Message is one message of a session's tree.
+type Message struct {
+	ID      string `json:"id"`
+	Session string `json:"session"`
+	Owner   string `json:"owner"`
+	// Parent is the message that this one follows, "" for a first one.
+	Parent string `json:"parent,omitempty"`
+	// Role is RoleUser or RoleAssistant.
+	Role string `json:"role"`
+	// Text is what a person reads.
+	Text string `json:"text,omitempty"`
+	// Model, ModelIndex and Run say who answered, in an assistant message.
+	Model      string `json:"model,omitempty"`
+	ModelIndex int    `json:"model_index,omitempty"`
+	Run        string `json:"run,omitempty"`
+	// Status is of the Status constants.
+	Status string `json:"status"`
+	// ErrorCode and ErrorMessage say what went wrong, for a person.
+	ErrorCode    string `json:"error_code,omitempty"`
+	ErrorMessage string `json:"error_message,omitempty"`
+	// Steps are what the model is shown of this message later.
+	Steps     []Step     `json:"steps,omitempty"`
+	Citations []Citation `json:"citations,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+	// EndedAt is the zero time while the status is StatusRunning.
+	EndedAt time.Time `json:"ended_at,omitzero"`
+}
+
+// Step is one response of the model within a message, with what its calls
+// yielded: each Call has exactly one Result.
+type Step struct {
+	// Text is model-facing: its citations are refs.
+	Text      string   `json:"text,omitempty"`
+	Reasoning string   `json:"reasoning,omitempty"`
+	Calls     []Call   `json:"calls,omitempty"`
+	Results   []Result `json:"results,omitempty"`
+}
+
+// Call is a tool call as the model made it.
+type Call struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments is the JSON text as the model wrote it; it need not be valid.
+	Arguments string `json:"arguments,omitempty"`
+}
+
+// Result is what the model was told of a call.
+type Result struct {
+	CallID    string     `json:"call_id"`
+	Name      string     `json:"name"`
+	Text      string     `json:"text,omitempty"`
+	Failed    bool       `json:"failed,omitempty"`
+	Documents []Document `json:"documents,omitempty"`
+}
+
+// Document is a document that a call found.
+type Document struct {
+	ID string `json:"id"`
+	// Ref is its model-facing number on this path of messages.
+	Ref     int    `json:"ref,omitempty"`
+	Title   string `json:"title,omitempty"`
+	URL     string `json:"url,omitempty"`
+	Snippet string `json:"snippet,omitempty"`
+	Source  string `json:"source,omitempty"`
+	// UpdatedAt is RFC 3339, "" where unknown.
+	UpdatedAt string `json:"updated_at,omitempty"`
+}
+
+// Citation maps a number on screen to a ref.
+type Citation struct {
+	Number   int      `json:"number"`
+	Ref      int      `json:"ref"`
+	Document Document `json:"document"`
+}
+
+// Message returns a message, or ErrNotFound.
+func (s *Store) Message(ctx context.Context, p Principal, id string) (Message, error) {
+	var message Message
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		message, err = ownMessage(tx, p, id)
+		return err
+	})
+	return message, err
+}
+
+func ownMessage(tx *bbolt.Tx, p Principal, id string) (Message, error) {
+	message, err := get[Message](tx, tableMessages, id)
+	if err == ErrNotFound || err == nil && !p.owns(message.Owner) {
+		return Message{}, notFound("message", id)
+	}
+	return message, err
+}
+
+// sessionMessage returns a message of the session, or ErrNotFound.
+func sessionMessage(tx *bbolt.Tx, sessionID, id string) (Message, error) {
+	if id == "" || !tableSessionMsgs.has(tx, join(sessionID, id)) {
+		return Message{}, notFound("message", id)
+	}
+	message, err := get[Message](tx, tableMessages, id)
+	if err == ErrNotFound {
+		return Message{}, notFound("message", id)
+	}
+	return message, err
+}
+
+// putMessage writes a message and its place in the session.
+func putMessage(tx *bbolt.Tx, m Message) error {
+	if err := tableSessionMsgs.putRaw(tx, join(m.Session, m.ID), []byte{}); err != nil {
+		return err
+	}
+	return tableMessages.put(tx, m.ID, m)
+}
+
+// Messages returns all messages of a session's tree, oldest first. Messages
+// that cannot be read are left out and named in the error.
+func (s *Store) Messages(ctx context.Context, p Principal, sessionID string) ([]Message, error) {
+	var messages []Message
+	var bad []error
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		if _, err := ownSession(tx, p, sessionID); err != nil {
+			return err
+		}
+		for _, id := range tableSessionMsgs.tails(tx, sessionID+"/") {
+			message, err := sessionMessage(tx, sessionID, id)
+			if err != nil {
+				bad = append(bad, err)
+				continue
+			}
+			messages = append(messages, message)
+		}
+		return nil
+	})
+	return messages, errors.Join(append(bad, err)...)
+}
+
+// Branch returns the path of messages from the root to the leaf; an empty leaf
+// means the session's own. It is empty for a session without messages.
+func (s *Store) Branch(ctx context.Context, p Principal, sessionID, leafMessageID string) ([]Message, error) {
+	var path []Message
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		session, err := ownSession(tx, p, sessionID)
+		if err != nil {
+			return err
+		}
+		if leafMessageID == "" {
+			leafMessageID = session.Leaf
+		}
+		path, err = branch(tx, sessionID, leafMessageID)
+		return err
+	})
+	return path, err
+}
+
+func branch(tx *bbolt.Tx, sessionID, leaf string) ([]Message, error) {
+	var path []Message
+	seen := map[string]bool{}
+	for id := leaf; id != ""; {
+		if seen[id] {
+			return nil, &RecordError{Table: string(tableMessages), Key: id, Err: fmt.Errorf("it is its own ancestor: %w", ErrDamaged)}
+		}
+		seen[id] = true
+		message, err := sessionMessage(tx, sessionID, id)
+		if err != nil {
+			return nil, err
+		}
+		path = append(path, message)
+		id = message.Parent
+	}
+	slices.Reverse(path)
+	return path, nil
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"go.etcd.io/bbolt"
+)
+
+// table is the name of a top-level bucket.
+type table string
+
+// The tables. Records are JSON under their id; an index maps a key that is made
+// of parts joined by "/" to an id, or to nothing where its key says it all.
+const (
+	tableMeta      table = "meta"
+	tableUsers     table = "users"      // id → User
+	tableUserNames table = "user_names" // index: lower-case name → id
+	tableLinks     table = "links"      // SHA-256 of the token → credential
+	tableCookies   table = "cookies"    // SHA-256 of the cookie → credential
+
+	tableSessions      table = "sessions"       // id → Session
+	tableOwnerSessions table = "owner_sessions" // index: owner/updated/id
+	tableMessages      table = "messages"       // id → Message
+	tableSessionMsgs   table = "session_msgs"   // index: session/id
+	tableRuns          table = "runs"           // id → Run
+	tableSessionRuns   table = "session_runs"   // index: session/id
+	tableLive          table = "live"           // index: session → id of its live run
+	tableRequests      table = "requests"       // user/request id → request
+	tableRequestTimes  table = "request_times"  // index: time/user/request id
+	tablePackets       table = "packets"        // run → bucket of seq (8 bytes, big endian) → JSON
+	tableToolCalls     table = "tool_calls"     // run/number/id → ToolCall
+
+	tableDocuments     table = "documents"      // id → DocumentRecord
+	tableDocumentTexts table = "document_texts" // id → the text
+	tableDocumentURIs  table = "document_uris"  // index: owner/URI → id
+	tableSpaces        table = "spaces"         // name → bucket of a Space
+)
+
+// tables are all of them, in the order in which they are created.
+var tables = []table{
+	tableMeta, tableUsers, tableUserNames, tableLinks, tableCookies,
+	tableSessions, tableOwnerSessions, tableMessages, tableSessionMsgs,
+	tableRuns, tableSessionRuns, tableLive, tableRequests, tableRequestTimes,
+	tablePackets, tableToolCalls,
+	tableDocuments, tableDocumentTexts, tableDocumentURIs, tableSpaces,
+}
+
+func (t table) in(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket([]byte(t)) }
+
+// put stores v as JSON.
+func (t table) put(tx *bbolt.Tx, key string, v any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write %s/%s: %w", t, key, err)
+	}
+	return t.putRaw(tx, key, bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+}
+
+func (t table) putRaw(tx *bbolt.Tx, key string, value []byte) error {
+	if err := t.in(tx).Put([]byte(key), value); err != nil {
+		return fmt.Errorf("write %s/%s: %w", t, key, err)
+	}
+	return nil
+}
+
+func (t table) delete(tx *bbolt.Tx, key string) error {
+	if err := t.in(tx).Delete([]byte(key)); err != nil {
+		return fmt.Errorf("delete %s/%s: %w", t, key, err)
+	}
+	return nil
+}
+
+// text returns the value of an index entry, "" if there is none.
+func (t table) text(tx *bbolt.Tx, key string) string { return string(t.in(tx).Get([]byte(key))) }
+
+func (t table) has(tx *bbolt.Tx, key string) bool { return t.in(tx).Get([]byte(key)) != nil }
+
+// scan visits the keys that begin with prefix, in byte order, until visit
+// returns false. Key and value belong to the transaction; visit must not write.
+func (t table) scan(tx *bbolt.Tx, prefix string, visit func(key string, value []byte) bool) {
+	c := t.in(tx).Cursor()
+	for k, v := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Next() {
+		if !visit(string(k), v) {
+			return
+		}
+	}
+}
+
+// tails returns what comes after prefix in the keys that begin with it.
+func (t table) tails(tx *bbolt.Tx, prefix string) []string {
+	var out []string
+	t.scan(tx, prefix, func(key string, _ []byte) bool {
+		out = append(out, strings.TrimPrefix(key, prefix))
+		return true
+	})
+	return out
+}
+
+// deletePrefix deletes the keys that begin with prefix.
+func (t table) deletePrefix(tx *bbolt.Tx, prefix string) error {
+	for _, tail := range t.tails(tx, prefix) {
+		if err := t.delete(tx, prefix+tail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get reads a record. It returns ErrNotFound bare, for the caller to say what
+// was not found, and a *RecordError for one that makes no sense.
+func get[T any](tx *bbolt.Tx, t table, key string) (T, error) {
+	var v T
+	data := t.in(tx).Get([]byte(key))
+	if key == "" || data == nil {
+		return v, ErrNotFound
+	}
+	return decode[T](t, key, data)
+}
+
+func decode[T any](t table, key string, data []byte) (T, error) {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		var zero T
+		return zero, &RecordError{Table: string(t), Key: key, Err: err}
+	}
+	return v, nil
+}
+
+// join makes the key of an index. Only the last part may contain a "/".
+func join(parts ...string) string { return strings.Join(parts, "/") }

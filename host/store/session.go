@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Session is a conversation: a tree of messages.
+type Session struct {
+	ID    string `json:"id"`
+	Owner string `json:"owner"`
+	Title string `json:"title,omitempty"`
+	// Leaf is the message with which the conversation goes on.
+	Leaf    string `json:"leaf,omitempty"`
+	Private bool   `json:"private,omitempty"`
+	// UpdatedAt is when a message was last added or ended.
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Session returns a session, or ErrNotFound.
+func (s *Store) Session(ctx context.Context, p Principal, id string) (Session, error) {
+	var session Session
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		session, err = ownSession(tx, p, id)
+		return err
+	})
+	return session, err
+}
+
+func ownSession(tx *bbolt.Tx, p Principal, id string) (Session, error) {
+	session, err := get[Session](tx, tableSessions, id)
+	if err == ErrNotFound || err == nil && !p.owns(session.Owner) {
+		return Session{}, notFound("session", id)
+	}
+	return session, err
+}
+
+// Sessions returns the principal's sessions, the last updated first: at most
+// limit of them (all if limit is 0) and only those after the session before, if
+// that is not empty. Sessions that cannot be read are left out and named in the
+// error.
+func (s *Store) Sessions(ctx context.Context, p Principal, limit int, before string) ([]Session, error) {
+	var sessions []Session
+	var bad []error
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		if p.UserID == "" {
+			return nil
+		}
+		prefix := p.UserID + "/"
+		end := prefix + "~" // sorts after every digit
+		if before != "" {
+			session, err := ownSession(tx, p, before)
+			if err != nil {
+				return err
+			}
+			end = sessionOrderKey(session)
+		}
+		c := tableOwnerSessions.in(tx).Cursor()
+		for k := seekBefore(c, end); strings.HasPrefix(string(k), prefix); k, _ = c.Prev() {
+			if limit > 0 && len(sessions) == limit {
+				return nil
+			}
+			session, err := ownSession(tx, p, lastPart(string(k)))
+			if err != nil {
+				bad = append(bad, err)
+				continue
+			}
+			sessions = append(sessions, session)
+		}
+		return nil
+	})
+	return sessions, errors.Join(append(bad, err)...)
+}
+
+// seekBefore moves to the last key that sorts before end, and returns it.
+func seekBefore(c *bbolt.Cursor, end string) []byte {
+	k, _ := c.Seek([]byte(end))
+	if k == nil {
+		k, _ = c.Last()
+		if string(k) < end {
+			return k
+		}
+	}
+	k, _ = c.Prev()
+	return k
+}
+
+func lastPart(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
+
+// sessionOrderKey is the session's place in tableOwnerSessions.
+func sessionOrderKey(s Session) string {
+	return join(s.Owner, timeKey(s.UpdatedAt), s.ID)
+}
+
+// putSession writes a session and moves it in the order; old is the session as
+// it was, the zero Session for a new one.
+func putSession(tx *bbolt.Tx, old, session Session) error {
+	if old.ID != "" && sessionOrderKey(old) != sessionOrderKey(session) {
+		if err := tableOwnerSessions.delete(tx, sessionOrderKey(old)); err != nil {
+			return err
+		}
+	}
+	if err := tableOwnerSessions.putRaw(tx, sessionOrderKey(session), []byte{}); err != nil {
+		return err
+	}
+	return tableSessions.put(tx, session.ID, session)
+}
+
+// RenameSession sets the title. The session keeps its place in the list.
+func (s *Store) RenameSession(ctx context.Context, p Principal, id, title string) (Session, error) {
+	var session Session
+	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+		if session, err = ownSession(tx, p, id); err != nil {
+			return err
+		}
+		session.Title = title
+		return tableSessions.put(tx, id, session)
+	})
+	return session, err
+}
+
+// DeleteSession deletes a session with its messages, runs, packets and tool
+// calls. It returns ErrNotFound, and a *BusyError while a run of it is live:
+// stop the run first.
+func (s *Store) DeleteSession(ctx context.Context, p Principal, id string) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		session, err := ownSession(tx, p, id)
+		if err != nil {
+			return err
+		}
+		return deleteSession(tx, sessionOrderKey(session), id)
+	})
+}
+
+func deleteSession(tx *bbolt.Tx, orderKey, id string) error {
+	if run := liveRun(tx, id); run != "" {
+		return &BusyError{Run: run}
+	}
+	for _, run := range tableSessionRuns.tails(tx, id+"/") {
+		if err := deleteRun(tx, run); err != nil {
+			return err
+		}
+	}
+	for _, message := range tableSessionMsgs.tails(tx, id+"/") {
+		if err := tableMessages.delete(tx, message); err != nil {
+			return err
+		}
+	}
+	for _, index := range []table{tableSessionRuns, tableSessionMsgs} {
+		if err := index.deletePrefix(tx, id+"/"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		tableLive.delete(tx, id),
+		tableOwnerSessions.delete(tx, orderKey),
+		tableSessions.delete(tx, id))
+}
+
+// SelectLeaf lets the conversation go on with the branch that holds the
+// message: the leaf becomes the message itself or, where others follow it, the
+// end of its newest continuation.
+func (s *Store) SelectLeaf(ctx context.Context, p Principal, sessionID, messageID string) (Session, error) {
+	var session Session
+	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+		if session, err = ownSession(tx, p, sessionID); err != nil {
+			return err
+		}
+		if _, err = sessionMessage(tx, sessionID, messageID); err != nil {
+			return err
+		}
+		session.Leaf = newestEnd(tx, sessionID, messageID)
+		return tableSessions.put(tx, sessionID, session)
+	})
+	return session, err
+}
+
+// newestEnd follows the newest child, from message to message, to the end.
+// Children sort after their parents, so one pass does. Messages that cannot be
+// read are not followed.
+func newestEnd(tx *bbolt.Tx, sessionID, messageID string) string {
+	newest := map[string]string{}
+	for _, id := range tableSessionMsgs.tails(tx, sessionID+"/") {
+		if m, err := get[Message](tx, tableMessages, id); err == nil && m.Parent < id {
+			newest[m.Parent] = id
+		}
+	}
+	for newest[messageID] != "" {
+		messageID = newest[messageID]
+	}
+	return messageID
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// CookieLifetime is how long a signed-in browser stays signed in.
+const CookieLifetime = 30 * 24 * time.Hour
+
+var (
+	// ErrBadLink is returned when a sign-in link is unknown or was used already.
+	ErrBadLink = errors.New("this sign-in link is not valid or was already used")
+	// ErrExpired is returned when a sign-in link or a cookie is too old.
+	ErrExpired = errors.New("it has expired")
+)
+
+// credential is a sign-in link or a cookie. The secret itself is not stored,
+// only its SHA-256, which is the record's key.
+type credential struct {
+	User      string    `json:"user"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// CreateLink makes a one-time sign-in token for the user, valid for ttl.
+func (s *Store) CreateLink(ctx context.Context, userID string, ttl time.Duration) (token string, expires time.Time, err error) {
+	token, expires = newSecret(), s.clock().Add(ttl)
+	err = s.update(ctx, func(tx *bbolt.Tx) error {
+		if _, err := userByID(tx, userID); err != nil {
+			return err
+		}
+		now := s.clock()
+		if err := deleteCredentials(tx, func(c credential) bool { return !now.Before(c.ExpiresAt) }); err != nil {
+			return err
+		}
+		return tableLinks.put(tx, digest(token), credential{User: userID, ExpiresAt: expires})
+	})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return token, expires, nil
+}
+
+// RedeemLink exchanges a token for a cookie, once. It returns ErrBadLink and
+// ErrExpired.
+func (s *Store) RedeemLink(ctx context.Context, token string) (cookie string, user User, err error) {
+	cookie = newSecret()
+	err = s.update(ctx, func(tx *bbolt.Tx) error {
+		link, err := get[credential](tx, tableLinks, digest(token))
+		if err == ErrNotFound {
+			return ErrBadLink
+		}
+		if err != nil {
+			return err
+		}
+		if !s.clock().Before(link.ExpiresAt) {
+			return ErrExpired
+		}
+		if user, err = userByID(tx, link.User); err != nil {
+			return err
+		}
+		if err := tableLinks.delete(tx, digest(token)); err != nil {
+			return err
+		}
+		return tableCookies.put(tx, digest(cookie), credential{User: user.ID, ExpiresAt: s.clock().Add(CookieLifetime)})
+	})
+	if err != nil {
+		return "", User{}, err
+	}
+	return cookie, user, nil
+}
+
+// UserByCookie returns who signed in with the cookie. It returns ErrNotFound
+// for an unknown or revoked one and ErrExpired.
+func (s *Store) UserByCookie(ctx context.Context, cookie string) (User, error) {
+	var user User
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		c, err := get[credential](tx, tableCookies, digest(cookie))
+		if err != nil {
+			return err
+		}
+		if !s.clock().Before(c.ExpiresAt) {
+			return ErrExpired
+		}
+		user, err = userByID(tx, c.User)
+		return err
+	})
+	return user, err
+}
+
+// RevokeCookie signs the cookie out. An unknown one is no error.
+func (s *Store) RevokeCookie(ctx context.Context, cookie string) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error { return tableCookies.delete(tx, digest(cookie)) })
+}
+
+// deleteCredentials deletes the links and cookies for which which is true, and
+// those that cannot be read, which let nobody in.
+func deleteCredentials(tx *bbolt.Tx, which func(credential) bool) error {
+	for _, t := range []table{tableLinks, tableCookies} {
+		for _, key := range t.tails(tx, "") {
+			c, err := get[credential](tx, t, key)
+			if err == nil && !which(c) {
+				continue
+			}
+			if err := t.delete(tx, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// newSecret returns 256 random bits as text for a URL.
+func newSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func digest(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,138 @@
+// Package store keeps what must survive: users and their sign-in, sessions and
+// their tree of messages, runs with their packets, tool calls, documents, and a
+// key space for each room that asks for one. All of it lives in one bbolt file.
+//
+// Records come in and go out as plain values; every record has an owner, and
+// every read of a person's records takes the Principal who asks. Somebody
+// else's record is ErrNotFound, so that nobody learns that it exists. What a
+// method returned without an error is on disk, fsync included.
+//
+// It is the only package that knows bbolt. It must not know packets' contents,
+// models, tools, HTTP or plugins: to it a packet is a number and some JSON.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Options are the seams of a Store. The zero value is ready for use.
+type Options struct {
+	// Now tells the time; time.Now if nil.
+	Now func() time.Time
+	// NewID returns a new id that begins with prefix and "_". Ids must be unique,
+	// and later ones must sort after earlier ones. If nil, the store makes ULIDs.
+	NewID func(prefix string) string
+	// LockTimeout is how long Open waits for another process to let go of the
+	// file; 0 means one second.
+	LockTimeout time.Duration
+	// Holder is what another process is told that holds the file, such as
+	// "bulkhead serve"; the program's name if empty.
+	Holder string
+	// CommitInterval is the least time between two group commits of packets; 0
+	// means DefaultCommitInterval, a negative value means no pause.
+	CommitInterval time.Duration
+}
+
+// DefaultCommitInterval is the tick of the group commit. Packets go out before
+// they are on disk, so nobody waits for it but the end of a run.
+const DefaultCommitInterval = 20 * time.Millisecond
+
+// Store is an open data file. It is safe for concurrent use.
+type Store struct {
+	db     *bbolt.DB
+	path   string
+	now    func() time.Time
+	newID  func(prefix string) string
+	commit *committer
+}
+
+// Open opens the data file at path and creates it, and its folder, if they do
+// not exist: the file with mode 0600, the folder with 0700. The caller closes
+// the Store. It returns a *LockedError when another process holds the file, a
+// *SchemaError when a newer Bulkhead wrote it, and an error that matches
+// ErrDamaged when the file is not a data file or cannot be read.
+func Open(path string, opts Options) (*Store, error) {
+	s := &Store{path: path, now: opts.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("create the data folder: %w", err)
+	}
+	db, err := openFile(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.db = db
+	if err := s.prepare(opts); err != nil {
+		removeHolder(path)
+		return nil, errors.Join(err, db.Close())
+	}
+	s.commit = newCommitter(s, opts.CommitInterval)
+	return s, nil
+}
+
+// prepare does what an open file needs before its first use.
+func (s *Store) prepare(opts Options) error {
+	if err := os.Chmod(s.path, 0o600); err != nil {
+		return fmt.Errorf("protect the data file: %w", err)
+	}
+	if err := writeHolder(s.path, opts.Holder); err != nil {
+		return fmt.Errorf("note who holds the data file: %w", err)
+	}
+	if err := s.migrate(); err != nil {
+		return err
+	}
+	if s.newID = opts.NewID; s.newID != nil {
+		return nil
+	}
+	ids := &idSource{now: s.now}
+	if err := s.view(context.Background(), ids.startAfter); err != nil {
+		return err
+	}
+	s.newID = ids.next
+	return nil
+}
+
+// Close waits for the packets that are being written, and closes the file. The
+// Store must not be used afterwards.
+func (s *Store) Close() error {
+	s.commit.close()
+	removeHolder(s.path)
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close the data file: %w", err)
+	}
+	return nil
+}
+
+// Path returns the path of the data file.
+func (s *Store) Path() string { return s.path }
+
+// view runs fn in a read transaction.
+func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer recoverDamage(&err)
+	return closedError(s.db.View(fn))
+}
+
+// update runs fn in a write transaction that is on disk when update returns
+// nil, and that never happened when it returns an error.
+func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer recoverDamage(&err)
+	return closedError(s.db.Update(fn))
+}
+
+// clock returns the time as it is stored.
+func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }

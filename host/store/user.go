@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"go.etcd.io/bbolt"
+)
+
+// OwnerName is the name of the operator whom the first start creates.
+const OwnerName = "owner"
+
+// ErrLastOperator is returned when the only operator would be removed.
+var ErrLastOperator = errors.New("this is the only operator, and one must remain")
+
+// User is a person who can sign in.
+type User struct {
+	ID string `json:"id"`
+	// Name is unique without regard to case: 1 to 64 letters, digits and any of
+	// . _ - @
+	Name      string    `json:"name"`
+	Operator  bool      `json:"operator,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Principal returns who the user is when they ask.
+func (u User) Principal() Principal { return Principal{UserID: u.ID, Operator: u.Operator} }
+
+// CreateUser adds a user. It returns ErrExists when the name is taken and
+// ErrInvalid when it is not a name.
+func (s *Store) CreateUser(ctx context.Context, name string, operator bool) (User, error) {
+	var user User
+	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+		user, err = s.createUser(tx, name, operator)
+		return err
+	})
+	return user, err
+}
+
+func (s *Store) createUser(tx *bbolt.Tx, name string, operator bool) (User, error) {
+	if !validName(name) {
+		return User{}, invalid("a user's name is 1 to 64 letters, digits and . _ - @")
+	}
+	if tableUserNames.has(tx, strings.ToLower(name)) {
+		return User{}, ErrExists
+	}
+	user := User{ID: s.newID("u"), Name: name, Operator: operator, CreatedAt: s.clock()}
+	if err := tableUsers.put(tx, user.ID, user); err != nil {
+		return User{}, err
+	}
+	return user, tableUserNames.putRaw(tx, strings.ToLower(name), []byte(user.ID))
+}
+
+func validName(name string) bool {
+	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > 64 {
+		return false
+	}
+	for _, r := range name {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@", r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Users returns all users, oldest first, to an operator, and to anybody else
+// only themselves.
+func (s *Store) Users(ctx context.Context, p Principal) ([]User, error) {
+	var users []User
+	var bad []error
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		tableUsers.scan(tx, "", func(key string, data []byte) bool {
+			user, err := decode[User](tableUsers, key, data)
+			if err != nil {
+				bad = append(bad, err)
+			} else if p.Operator || p.owns(user.ID) {
+				users = append(users, user)
+			}
+			return true
+		})
+		return nil
+	})
+	return users, errors.Join(append(bad, err)...)
+}
+
+// User returns a user by id, or ErrNotFound. It takes no Principal: it is what
+// those use who establish one.
+func (s *Store) User(ctx context.Context, id string) (User, error) {
+	var user User
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		user, err = userByID(tx, id)
+		return err
+	})
+	return user, err
+}
+
+// UserByName returns a user by name, without regard to case, or ErrNotFound. It
+// takes no Principal, as User does not.
+func (s *Store) UserByName(ctx context.Context, name string) (User, error) {
+	var user User
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		id := tableUserNames.text(tx, strings.ToLower(name))
+		if id == "" {
+			return notFound("user", name)
+		}
+		user, err = userByID(tx, id)
+		return err
+	})
+	return user, err
+}
+
+func userByID(tx *bbolt.Tx, id string) (User, error) {
+	user, err := get[User](tx, tableUsers, id)
+	if err == ErrNotFound {
+		return User{}, notFound("user", id)
+	}
+	return user, err
+}
+
+// EnsureOwner returns the operator "owner" and creates them if they do not
+// exist.
+func (s *Store) EnsureOwner(ctx context.Context) (user User, created bool, err error) {
+	if user, err = s.UserByName(ctx, OwnerName); !errors.Is(err, ErrNotFound) {
+		return user, false, err
+	}
+	if user, err = s.CreateUser(ctx, OwnerName, true); errors.Is(err, ErrExists) {
+		user, err = s.UserByName(ctx, OwnerName) // somebody was faster
+		return user, false, err
+	}
+	return user, err == nil, err
+}
+
+// RemoveUser removes a user with all that is theirs: sign-in, sessions, runs
+// and documents. It returns ErrNotFound, ErrLastOperator, and a *BusyError
+// while one of their runs is live. An index over documents has to be told by
+// the caller.
+func (s *Store) RemoveUser(ctx context.Context, id string) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		user, err := userByID(tx, id)
+		if err != nil {
+			return err
+		}
+		if user.Operator && countOperators(tx) < 2 {
+			return ErrLastOperator
+		}
+		if err := deleteUserRecords(tx, user); err != nil {
+			return err
+		}
+		if err := tableUserNames.delete(tx, strings.ToLower(user.Name)); err != nil {
+			return err
+		}
+		return tableUsers.delete(tx, user.ID)
+	})
+}
+
+// deleteUserRecords deletes what the user owns.
+func deleteUserRecords(tx *bbolt.Tx, user User) error {
+	for _, tail := range tableOwnerSessions.tails(tx, user.ID+"/") {
+		_, session, _ := strings.Cut(tail, "/")
+		if err := deleteSession(tx, user.ID+"/"+tail, session); err != nil {
+			return err
+		}
+	}
+	for _, uri := range tableDocumentURIs.tails(tx, user.ID+"/") {
+		id := tableDocumentURIs.text(tx, join(user.ID, uri))
+		if err := deleteDocument(tx, join(user.ID, uri), id); err != nil {
+			return err
+		}
+	}
+	if err := tableRequests.deletePrefix(tx, user.ID+"/"); err != nil {
+		return err
+	}
+	return deleteCredentials(tx, func(c credential) bool { return c.User == user.ID })
+}
+
+// countOperators counts the operators that can be read.
+func countOperators(tx *bbolt.Tx) int {
+	n := 0
+	tableUsers.scan(tx, "", func(key string, data []byte) bool {
+		if user, err := decode[User](tableUsers, key, data); err == nil && user.Operator {
+			n++
+		}
+		return true
+	})
+	return n
+}
