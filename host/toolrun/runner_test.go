@@ -1,0 +1,246 @@
+package toolrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// local is a tool in Go.
+type local struct {
+	spec tool.Spec
+	call func(context.Context, tool.Invocation) (tool.Result, error)
+}
+
+func (l local) Spec() tool.Spec { return l.spec }
+func (l local) Call(ctx context.Context, in tool.Invocation) (tool.Result, error) {
+	return l.call(ctx, in)
+}
+
+// echo answers with its arguments.
+func echo(spec tool.Spec) local {
+	return local{spec, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: string(in.Arguments)}, nil
+	}}
+}
+
+type harness struct {
+	*Runner
+	log *runlog.Log
+}
+
+func newHarness(change func(*Config), tools ...tool.Tool) harness {
+	log := runlog.New("r_1", 1)
+	var ids atomic.Int64
+	config := Config{
+		Tools: tools, Refs: NewRefs(0), Documents: cite.NewDocuments(nil), Emit: packet.NewEmitter(log, 0),
+		Now: time.Now, NewID: func() string { return fmt.Sprintf("call_%d", ids.Add(1)) },
+	}
+	if change != nil {
+		change(&config)
+	}
+	return harness{New(config), log}
+}
+
+// packets returns what was emitted, each as "tab json".
+func (h harness) packets() []string {
+	h.log.Close()
+	var out []string
+	for last := int64(0); ; {
+		entries, err := h.log.Read(context.Background(), last)
+		if err != nil {
+			return out
+		}
+		for _, e := range entries {
+			data, _ := packet.EncodeObj(e.Packet.Obj)
+			out = append(out, fmt.Sprintf("%d %s", e.Packet.Placement.TabIndex, data))
+			last = e.Seq
+		}
+	}
+}
+
+func (h harness) contains(t *testing.T, pieces ...string) {
+	t.Helper()
+	all := strings.Join(h.packets(), "\n")
+	for _, p := range pieces {
+		if !strings.Contains(all, p) {
+			t.Errorf("no %s in:\n%s", p, all)
+		}
+	}
+}
+
+func TestCallsOfOneToolMergeIntoTheFirst(t *testing.T) {
+	h := newHarness(nil, echo(tool.Spec{Name: "s", Merge: "queries", Cites: true}), echo(tool.Spec{Name: "other"}))
+	done := h.Run(t.Context(), 3, []Request{
+		{"s", `{"queries":["a","b"]}`}, {"other", `{}`}, {"s", `{"queries":["b", "c"]}`}, {"s", `{"queries":"d"}`},
+		{"s", `{"queries":["e"],"limit":1}`},
+	})
+	if len(done) != 3 {
+		t.Fatalf("got %d calls, want 3: %+v", len(done), done)
+	}
+	if done[0].Text != `{"queries":["a","b","c","d"]}` {
+		t.Errorf("merged: %s", done[0].Text)
+	}
+	if done[2].Text != `{"limit":1,"queries":["e"]}` {
+		t.Errorf("a call that differs elsewhere was merged: %s", done[2].Text)
+	}
+	h.contains(t, `"type":"top_level_branching","turn_index":3,"tabs":[0,1,4]`)
+}
+
+func TestRefsAreDealtInRangesAboveTheHighest(t *testing.T) {
+	var got []tool.Refs
+	spec := tool.Spec{Name: "s", Cites: true, Concurrency: 1}
+	h := newHarness(func(c *Config) { c.Refs = NewRefs(250) }, local{spec, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		got = append(got, in.Refs)
+		return tool.Result{}, nil
+	}})
+	h.Run(t.Context(), 0, []Request{{"s", "{}"}, {"s", "{}"}})
+	if len(got) != 2 || got[0].Start+got[1].Start != 251+351 || got[0].Count != 100 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestDocumentsOutsideTheRangeAreDroppedAndNamed(t *testing.T) {
+	known := packet.Document{ID: "old", Ref: 7, Title: "Old"}
+	h := newHarness(func(c *Config) {
+		c.Refs, c.Documents = NewRefs(100), cite.NewDocuments([]packet.Document{known})
+	}, local{tool.Spec{Name: "s", Cites: true}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		if in.Context.Citations["old"] != 7 {
+			return tool.Result{}, errors.New("the known document was not told")
+		}
+		return tool.Result{Text: "x", Documents: []tool.Document{
+			{ID: "new", Ref: in.Refs.Start, Title: "New"}, {ID: "old", Ref: 7, Title: "Old"},
+			{ID: "liar", Ref: 7, Title: "Liar"}, {ID: "far", Ref: 999, Title: "Far"},
+		}}, nil
+	}})
+	done := h.Run(t.Context(), 0, []Request{{"s", "{}"}})
+	if len(done[0].Documents) != 2 {
+		t.Errorf("kept %+v", done[0].Documents)
+	}
+	if _, ok := h.Config.Documents.Get(101); !ok {
+		t.Error("the new document cannot be cited")
+	}
+	h.contains(t, `"code":"documents_dropped"`, `\"Liar\", \"Far\"`)
+}
+
+func TestFailureCostsOnlyItsOwnCall(t *testing.T) {
+	fail := func(name string, call func(context.Context, tool.Invocation) (tool.Result, error)) local {
+		return local{tool.Spec{Name: name, InputSchema: json.RawMessage(`{"properties":{"q":{"type":"array","items":{"type":"string"}}},"required":["q"]}`)}, call}
+	}
+	h := newHarness(nil,
+		fail("panics", func(context.Context, tool.Invocation) (tool.Result, error) { panic("boom") }),
+		fail("errors", func(context.Context, tool.Invocation) (tool.Result, error) { return tool.Result{}, errors.New("secret") }),
+		fail("denied", func(context.Context, tool.Invocation) (tool.Result, error) {
+			return tool.Fail(tool.FailureDenied, "Not granted.", "denied"), nil
+		}),
+		echo(tool.Spec{Name: "good"}))
+	done := h.Run(t.Context(), 0, []Request{
+		{"panics", "{}"}, {"errors", "{}"}, {"denied", "{}"}, {"missing", "{}"}, {"errors", "{not json"}, {"good", `{"a":1}`},
+	})
+	want := []packet.Outcome{"error", "error", "denied", "error", "error", "ok"}
+	for i, d := range done {
+		if d.Outcome != want[i] {
+			t.Errorf("%s: %s, want %s", d.Name, d.Outcome, want[i])
+		}
+		if d.Text == "" || strings.Contains(d.Text, "boom") || strings.Contains(d.Text, "secret") {
+			t.Errorf("%s: text %q", d.Name, d.Text)
+		}
+	}
+	if !strings.Contains(done[3].Text, "panics, errors, denied, good") {
+		t.Errorf("an unknown name does not name the tools: %s", done[3].Text)
+	}
+	if !strings.Contains(done[4].Text, `{"q":["text"]}`) {
+		t.Errorf("no example of right: %s", done[4].Text)
+	}
+	ends := 0
+	for _, p := range h.packets() {
+		if strings.Contains(p, "section_end") {
+			ends++
+		}
+	}
+	if ends != 6 {
+		t.Errorf("%d section_end, want 6", ends)
+	}
+}
+
+func TestCallsBeyondTheLimitWaitAndAllRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most, ran atomic.Int64
+		h := newHarness(func(c *Config) { c.Parallel = 2 }, local{tool.Spec{Name: "f"}, func(context.Context, tool.Invocation) (tool.Result, error) {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			ran.Add(1)
+			return tool.Result{Text: "x"}, nil
+		}})
+		requests := make([]Request, 7)
+		for i := range requests {
+			requests[i] = Request{"f", fmt.Sprintf(`{"n":%d}`, i)}
+		}
+		h.Run(t.Context(), 0, requests)
+		if most.Load() != 2 || ran.Load() != 7 {
+			t.Errorf("%d at once, %d ran; want 2 and 7", most.Load(), ran.Load())
+		}
+	})
+}
+
+func TestStopEndsRunningAndWaitingCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		h := newHarness(func(c *Config) { c.Parallel = 1 }, local{tool.Spec{Name: "f"}, func(ctx context.Context, _ tool.Invocation) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Fail(tool.FailureFailed, "stopped", "stopped"), nil
+		}})
+		go func() { synctest.Wait(); cancel() }()
+		done := h.Run(ctx, 0, []Request{{"f", `{"n":1}`}, {"f", `{"n":2}`}})
+		for _, d := range done {
+			if d.Outcome != packet.OutcomeCancelled || d.Text == "" {
+				t.Errorf("got %+v", d)
+			}
+		}
+	})
+}
+
+func TestWritesAreHeldWhileModelsAreCompared(t *testing.T) {
+	h := newHarness(func(c *Config) { c.HoldWrites = true }, echo(tool.Spec{Name: "w", Labels: []string{tool.LabelWrites}}))
+	done := h.Run(t.Context(), 0, []Request{{"w", "{}"}})
+	if done[0].Outcome != packet.OutcomeDenied || done[0].Text != "denied: comparing" {
+		t.Errorf("got %+v", done[0])
+	}
+}
+
+func TestWhatACallShowsAfterItsEndIsDropped(t *testing.T) {
+	var kept tool.Reporter
+	h := newHarness(nil, local{tool.Spec{Name: "f"}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		kept = in.Report
+		in.Report.Output("stdout", "in time")
+		return tool.Result{Text: "x"}, nil
+	}})
+	h.Run(t.Context(), 0, []Request{{"f", ""}})
+	kept.Output("stdout", "too late")
+	all := h.packets()
+	if !strings.Contains(all[len(all)-1], "section_end") {
+		t.Errorf("last packet: %s", all[len(all)-1])
+	}
+}
+
+func TestAResultThatIsTooLongIsCutAndSaysSo(t *testing.T) {
+	h := newHarness(nil, local{tool.Spec{Name: "f"}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: strings.Repeat("é", MaxResultRunes+5)}, nil
+	}})
+	done := h.Run(t.Context(), 0, []Request{{"f", "{}"}})
+	if !strings.Contains(done[0].Text, "100000 of 100005 characters") {
+		t.Errorf("ends with %q", done[0].Text[len(done[0].Text)-90:])
+	}
+}
