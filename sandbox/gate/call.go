@@ -1,0 +1,318 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/bulkhead-host/bulkhead/sandbox/audit"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+)
+
+// maxHostCalls bounds the list of HostCalls; calls beyond it are counted only.
+const maxHostCalls = 1000
+
+// maxRefusals is how many refusals of one tool call are recorded one by one.
+const maxRefusals = 100
+
+// HostCall is one thing that a tool call asked of the host.
+type HostCall struct {
+	Capability, Summary string
+	// Decision is allow or deny as it came out.
+	Decision capability.Mode
+	// Outcome is ok or the kind of error.
+	Outcome string
+	// Bytes is how much the host handed back.
+	Bytes int64
+}
+
+// Call is the gate's side of one tool call. It is safe for concurrent use.
+type Call struct {
+	CallInfo
+	gate *Gate
+
+	// mu guards the fields below.
+	mu    sync.Mutex
+	calls []HostCall
+	count int
+	// refused counts the calls that were refused.
+	refused int
+	bytes int64
+	spent map[string]int64
+}
+
+// rightKey carries the right of the host call in its context.
+type rightKey struct{}
+
+// Right returns the right under which a handler runs. It is the one that was
+// decided for this host call.
+func Right(ctx context.Context) capability.Right {
+	r, _ := ctx.Value(rightKey{}).(capability.Right)
+	return r
+}
+
+// Host returns the host function of a name: one block in, one block out. It is
+// nil for a name that no capability has. The function panics never and denies in
+// doubt.
+func (c *Call) Host(name string) func(ctx context.Context, in []byte) []byte {
+	cp, known := capability.ForFunction(name)
+	if !known {
+		return nil
+	}
+	return func(ctx context.Context, in []byte) []byte { return c.serve(ctx, cp, name, in) }
+}
+
+// HostCalls returns what was asked so far, in order, at most the first 1000.
+func (c *Call) HostCalls() []HostCall {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]HostCall(nil), c.calls...)
+}
+
+// Close records the end of the tool call; outcome is ok or the kind of failure.
+func (c *Call) Close(outcome string) error {
+	c.mu.Lock()
+	e := c.entry(audit.KindToolCall)
+	e.Outcome, e.Calls, e.Bytes = outcome, c.count, c.bytes
+	c.mu.Unlock()
+	return c.gate.config.Audit.Record(e)
+}
+
+// Spend takes n from an amount that one tool call has of something, and returns
+// an *Error of kind Quota when that would pass limit.
+func (c *Call) Spend(what string, n, limit int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n > limit-c.spent[what] {
+		return Errorf(Quota, "This tool call may use %d bytes of %s; they are used up.", limit, what)
+	}
+	c.spent[what] += n
+	return nil
+}
+
+func (c *Call) entry(kind audit.Kind) audit.Entry {
+	return audit.Entry{
+		Time: c.gate.config.Now(), Kind: kind, Plugin: c.Plugin, Version: c.Version, Tool: c.Tool,
+		User: c.User, Session: c.Session, Run: c.Run, CallID: c.CallID,
+	}
+}
+
+// serve runs one host call through all checks.
+func (c *Call) serve(ctx context.Context, cp capability.Capability, name string, in []byte) []byte {
+	h := HostCall{Capability: cp.Name, Decision: capability.Deny}
+	c.mu.Lock()
+	c.count++
+	c.mu.Unlock()
+	value, err := c.decide(ctx, cp, name, in, &h)
+	out, outcome := block(value, err)
+	h.Outcome, h.Bytes = outcome, int64(len(out))
+	c.note(h)
+	return out
+}
+
+func (c *Call) counted() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+func (c *Call) note(h HostCall) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes += h.Bytes
+	if len(c.calls) < maxHostCalls {
+		c.calls = append(c.calls, h)
+	}
+}
+
+// decide is the order of the checks: linked, mode, quota, validity, record; then
+// the handler.
+func (c *Call) decide(ctx context.Context, cp capability.Capability, name string, in []byte, h *HostCall) (any, error) {
+	f, served := c.gate.functions[name]
+	right, err := c.right(ctx, cp)
+	if err == nil {
+		err = c.quota(right, in)
+	}
+	if err == nil {
+		err = validate(f, in)
+	}
+	if err == nil && !served {
+		err = Errorf(Unavailable, "This host does not serve %s.", name)
+	}
+	if len(in) <= MaxArgs && f.Summary != nil && json.Valid(in) {
+		h.Summary = summary(f, in)
+	}
+	if err == nil && right.Mode == capability.Ask {
+		if err = c.ask(ctx, cp, name, in, h.Summary); err == nil {
+			// The answer may have taken long; the right may be gone by now.
+			right, err = c.right(ctx, cp)
+		}
+	}
+	if err == nil {
+		h.Decision = capability.Allow
+	}
+	if recorded := c.record(name, f, h, err); recorded != nil {
+		h.Decision = capability.Deny
+		return nil, recorded
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.handle(context.WithValue(ctx, rightKey{}, right), f, in)
+}
+
+func (c *Call) right(ctx context.Context, cp capability.Capability) (capability.Right, error) {
+	rights, err := c.gate.Rights(ctx, c.Manifest, c.User)
+	if err != nil {
+		c.gate.config.Logger.Error("rights cannot be read", "plugin", c.Plugin, "error", err)
+		return capability.Right{}, Errorf(Denied, "The rights of this plugin cannot be read.")
+	}
+	right := rights.Of(cp.Name)
+	if right.Mode == capability.Deny {
+		return right, Errorf(Denied, "%s", right.Reason)
+	}
+	return right, nil
+}
+
+// perCall is what parameters implement that cap the bytes of one tool call.
+type perCall interface{ PerCallBytes() int64 }
+
+func (c *Call) quota(right capability.Right, in []byte) error {
+	if c.counted() > MaxCalls {
+		return Errorf(Quota, "This tool call has made %d host calls, which is all it may.", MaxCalls)
+	}
+	if len(in) > MaxArgs {
+		return Errorf(Quota, "The arguments have %d bytes, more than %d.", len(in), MaxArgs)
+	}
+	if p, ok := right.Params.(perCall); ok {
+		return c.Spend(right.Capability, int64(len(in)), p.PerCallBytes())
+	}
+	return nil
+}
+
+func validate(f Function, in []byte) error {
+	if !utf8.Valid(in) {
+		return Errorf(Invalid, "The arguments are not UTF-8.")
+	}
+	if !json.Valid(in) || !bytes.HasPrefix(bytes.TrimSpace(in), []byte("{")) {
+		return Errorf(Invalid, "The arguments are not a JSON object.")
+	}
+	if f.Check == nil {
+		return nil
+	}
+	if err := f.Check(in); err != nil {
+		return Errorf(Invalid, "The arguments of %s are wrong: %v.", f.Name, err)
+	}
+	return nil
+}
+
+func (c *Call) ask(ctx context.Context, cp capability.Capability, name string, in []byte, summary string) error {
+	if c.gate.config.Asker == nil {
+		return Errorf(Denied, "The capability %s must be approved by a person for each call, and nobody can be asked here.", cp.Name)
+	}
+	effect := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", c.Plugin, name, in))
+	yes, err := c.gate.config.Asker.Ask(ctx, Question{
+		CallInfo: c.CallInfo, Capability: cp.Name, Function: name,
+		Sentence: c.Plugin + " " + cp.Ask + ".", Summary: summary,
+		Args: bytes.Clone(in), Effect: hex.EncodeToString(effect[:]),
+	})
+	if err != nil || !yes {
+		return Errorf(Denied, "The person did not approve this call.")
+	}
+	return nil
+}
+
+// record puts the call on record; a call that cannot be recorded is denied.
+func (c *Call) record(name string, f Function, h *HostCall, refused error) error {
+	if f.Quiet && refused == nil {
+		return nil
+	}
+	if refused != nil && c.refusedTooOften() {
+		return nil
+	}
+	e := c.entry(audit.KindHostCall)
+	e.Capability, e.Function, e.Summary, e.Decision = h.Capability, name, h.Summary, string(h.Decision)
+	if refused != nil {
+		_, e.Outcome = block(nil, refused)
+	}
+	if err := c.gate.config.Audit.Record(e); err != nil {
+		c.gate.config.Logger.Error("a host call cannot be recorded and is denied", "plugin", c.Plugin, "function", name, "error", err)
+		return Errorf(Denied, "The call cannot be recorded, so it is not made.")
+	}
+	return nil
+}
+
+// refusedTooOften counts refusals. A guest that repeats what is denied does not
+// fill the log; its calls are still counted in the record of the tool call.
+func (c *Call) refusedTooOften() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused++
+	return c.refused > maxRefusals
+}
+
+// handle runs the function. Its panic fails this call only.
+func (c *Call) handle(ctx context.Context, f Function, in []byte) (value any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.gate.config.Logger.Error("a host function panicked", "function", f.Name, "panic", p, "stack", string(debug.Stack()))
+			value, err = nil, Errorf(Failed, "The host could not serve %s.", f.Name)
+		}
+	}()
+	value, err = f.Handle(ctx, c, in)
+	var told *Error
+	switch {
+	case err == nil:
+		return value, nil
+	case errors.As(err, &told):
+		return nil, told
+	case ctx.Err() != nil:
+		return nil, Errorf(Cancelled, "The tool call is over.")
+	default:
+		c.gate.config.Logger.Error("a host function failed", "plugin", c.Plugin, "function", f.Name, "error", err)
+		return nil, Errorf(Failed, "The host could not serve %s.", f.Name)
+	}
+}
+
+// summary shields the decision from a summary that panics.
+func summary(f Function, in []byte) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = ""
+		}
+	}()
+	return audit.Shorten(f.Summary(in), 200)
+}
+
+// block returns what the guest reads and the outcome in one word.
+func block(value any, err error) (out []byte, outcome string) {
+	if err == nil {
+		var ok []byte
+		if ok, err = json.Marshal(struct {
+			OK any `json:"ok"`
+		}{value}); err == nil {
+			return ok, "ok"
+		}
+		err = Errorf(Failed, "The host's answer cannot be written as JSON.")
+	}
+	told := Errorf(Failed, "The host could not serve the call.")
+	errors.As(err, &told)
+	type detail struct {
+		Kind    Kind   `json:"kind"`
+		Message string `json:"message"`
+	}
+	out, err = json.Marshal(struct {
+		Error detail `json:"error"`
+	}{detail{told.Kind, told.Message}})
+	if err != nil { // two strings always marshal
+		return []byte(`{"error":{"kind":"failed","message":"The host could not serve the call."}}`), string(Failed)
+	}
+	return out, string(told.Kind)
+}
