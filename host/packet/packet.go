@@ -49,12 +49,20 @@ type Unknown struct {
 // Type implements Obj.
 func (u Unknown) Type() string { return u.Name }
 
-// ErrNoType is returned when a payload's JSON has no "type".
+// ErrNoType is returned when a payload's JSON has no "type", and when there is
+// no payload at all.
 var ErrNoType = errors.New("packet: payload has no type")
 
-// EncodeObj returns the JSON of a payload with "type" as its first field.
+// EncodeObj returns the JSON of a payload with "type" as its first field. It
+// returns ErrNoType for nil and for an Unknown without its JSON.
 func EncodeObj(o Obj) ([]byte, error) {
+	if o == nil {
+		return nil, ErrNoType
+	}
 	if u, ok := o.(Unknown); ok {
+		if len(u.Raw) == 0 {
+			return nil, ErrNoType
+		}
 		return u.Raw, nil
 	}
 	body, err := json.Marshal(o)
