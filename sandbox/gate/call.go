@@ -44,8 +44,8 @@ type Call struct {
 	count int
 	// refused counts the calls that were refused.
 	refused int
-	bytes int64
-	spent map[string]int64
+	bytes   int64
+	spent   map[string]int64
 }
 
 // rightKey carries the right of the host call in its context.
