@@ -103,3 +103,10 @@ func FuzzStreamNeverPanicsAndKeepsPlainText(f *testing.F) {
 		}
 	})
 }
+
+func TestScreenTextGoesBackToRefs(t *testing.T) {
+	got := ToRefs("A [[1]][[2]] b [[3]] c[1]", map[int]int{1: 101, 2: 7})
+	if want := "A [101][7] b [[3]] c[1]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

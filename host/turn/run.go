@@ -1,0 +1,233 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/loop"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolrun"
+	"github.com/bulkhead-host/bulkhead/host/window"
+)
+
+// setup is what all models of a turn share. It is immutable once the run began.
+type setup struct {
+	models []llm.Model
+	tools  []tool.Tool
+	forced string
+
+	begun store.Begun
+	path  path
+	// refs and documents grow with the run; both are safe for concurrent use.
+	refs      *toolrun.Refs
+	documents *cite.Documents
+	callID    func() string
+}
+
+// start makes the run durable and sets it going. No transaction is held from
+// here on.
+func (s *Service) start(ctx context.Context, p store.Principal, in store.BeginRun, set setup) (store.Begun, error) {
+	if err := s.enter(); err != nil {
+		return store.Begun{}, err
+	}
+	handed := false
+	defer func() {
+		if !handed {
+			s.running.Done()
+		}
+	}()
+	begun, err := s.Store.BeginRun(ctx, p, in)
+	if err != nil || begun.Replayed {
+		return begun, err
+	}
+	set.begun = begun
+	live := s.register(begun, len(set.models))
+	handed = true
+	go func() {
+		defer s.running.Done()
+		s.work(live, p, set)
+	}()
+	s.Changed(p.UserID, begun.Session.ID)
+	return begun, nil
+}
+
+// enter counts a run in, unless the service is closing.
+func (s *Service) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return &Error{Code: CodeClosing, Message: "The host is shutting down. Nothing was stored."}
+	}
+	s.running.Add(1)
+	return nil
+}
+
+type worker struct {
+	*liveRun
+	ctx       context.Context
+	modelCtx  []context.Context
+	setup     setup
+	principal store.Principal
+}
+
+// register makes the run known to readers and to Stop. A run that begins while
+// the service closes is ended at once.
+func (s *Service) register(begun store.Begun, models int) *worker {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	w := &worker{ctx: ctx, liveRun: &liveRun{
+		owner: begun.Run.Owner, session: begun.Session.ID, cancel: cancel,
+		log: runlog.New(begun.Run.ID, begun.Run.Epoch), done: make(chan struct{}),
+	}}
+	for range models {
+		modelCtx, cancelModel := context.WithCancelCause(ctx)
+		w.modelCtx = append(w.modelCtx, modelCtx)
+		w.cancelModel = append(w.cancelModel, cancelModel)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live[begun.Run.ID] = w.liveRun
+	if s.closing {
+		cancel(errShutdown)
+	}
+	return w
+}
+
+// work is a run from its first packet to its persisted outcome.
+func (s *Service) work(w *worker, p store.Principal, set setup) {
+	defer w.cancel(nil)
+	w.setup, w.principal = set, p
+	persisted := make(chan struct{})
+	go func() {
+		defer close(persisted)
+		s.persist(w.log)
+	}()
+	outcomes := s.answer(w)
+	reason := finish(w.log, outcomes)
+	w.log.Close()
+	<-persisted
+	s.conclude(w, reason, outcomes)
+}
+
+// outcome is what came of one model.
+type outcome struct {
+	result loop.Result
+	reason packet.StopReason
+}
+
+// answer emits the run's beginning and runs all models side by side.
+func (s *Service) answer(w *worker) []outcome {
+	emit := packet.RunEmitter(w.log)
+	begun := w.setup.begun
+	if begun.SessionCreated {
+		emit.Emit(packet.At(0, 0), packet.SessionCreated{SessionID: begun.Session.ID, Title: begun.Session.Title})
+	}
+	started := packet.RunStarted{UserMessageID: begun.UserMessage.ID}
+	for i, m := range begun.Responses {
+		started.Responses = append(started.Responses, packet.Response{ModelIndex: i, MessageID: m.ID, Model: m.Model})
+	}
+	emit.Emit(packet.At(0, 0), started)
+
+	outcomes := make([]outcome, len(w.setup.models))
+	if err := s.prepare(w); err != nil {
+		s.Logger.Error("run could not be prepared", "run", begun.Run.ID, "error", err)
+		for i := range outcomes {
+			outcomes[i] = failed(packet.NewEmitter(w.log, i))
+		}
+		return outcomes
+	}
+	var wg sync.WaitGroup
+	for i := range w.setup.models {
+		wg.Go(func() { outcomes[i] = s.model(w, i) })
+	}
+	wg.Wait()
+	return outcomes
+}
+
+// prepare loads the branch and what follows from it.
+func (s *Service) prepare(w *worker) error {
+	begun := w.setup.begun
+	branch, err := s.Store.Branch(w.ctx, w.principal, begun.Session.ID, begun.UserMessage.ID)
+	if err != nil {
+		return fmt.Errorf("load history: %w", err)
+	}
+	w.setup.path = readPath(branch)
+	w.setup.refs = toolrun.NewRefs(w.setup.path.highest)
+	w.setup.documents = cite.NewDocuments(w.setup.path.documents)
+	var calls atomic.Int64
+	suffix := begun.Run.ID[max(0, len(begun.Run.ID)-8):]
+	w.setup.callID = func() string { return fmt.Sprintf("call_%s_%d", suffix, calls.Add(1)) }
+	return nil
+}
+
+// model runs the loop of one model. A panic in it ends that model alone.
+func (s *Service) model(w *worker, index int) (out outcome) {
+	emit := packet.NewEmitter(w.log, index)
+	defer func() {
+		if p := recover(); p != nil {
+			s.Logger.Error("a model's loop panicked", "run", w.log.Run(), "model", index, "panic", p, "stack", string(debug.Stack()))
+			out = failed(emit)
+		}
+	}()
+	set := w.setup
+	specs := make([]tool.Spec, len(set.tools))
+	for i, t := range set.tools {
+		specs[i] = t.Spec()
+	}
+	ctx := w.modelCtx[index]
+	result := loop.Run(ctx, loop.Setup{
+		Model: set.models[index], System: window.Prompt(s.Now(), specs), History: set.path.history, Specs: specs,
+		Runner: toolrun.New(toolrun.Config{
+			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit,
+			Context: tool.Context{Query: set.path.query, History: set.path.said, UserID: w.owner},
+			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner,
+			HoldWrites: len(set.models) > 1, Now: s.Now, NewID: set.callID,
+		}),
+		Forced: set.forced, MaxCycles: s.MaxCycles, Documents: set.documents, Emit: emit, Now: s.Now,
+	})
+	reason := result.Reason
+	if reason == packet.StopUserCancelled && errors.Is(context.Cause(ctx), errShutdown) {
+		reason = packet.StopInterrupted
+	}
+	return outcome{result: result, reason: reason}
+}
+
+// failed ends a model with a fault of the host.
+func failed(emit packet.Emitter) outcome {
+	e := packet.NewError(packet.CodeInternal, "")
+	emit.Emit(packet.At(0, 0), emit.WithModel(e))
+	return outcome{reason: packet.StopError, result: loop.Result{Error: &e}}
+}
+
+// finish closes what a fault left open, and emits the stops.
+func finish(log *runlog.Log, outcomes []outcome) packet.StopReason {
+	entries, err := log.Read(context.Background(), 0)
+	if err != nil { // run_started is always there
+		entries = nil
+	}
+	packets := make([]packet.Packet, len(entries))
+	for i, e := range entries {
+		packets[i] = e.Packet
+	}
+	for _, c := range runlog.Unfinished(packets, 0) {
+		if _, isStop := c.Obj.(packet.Stop); !isStop {
+			log.Append(c.Place, c.Obj)
+		}
+	}
+	reasons := make([]packet.StopReason, len(outcomes))
+	for i, o := range outcomes {
+		reasons[i] = o.reason
+		packet.NewEmitter(log, i).Emit(packet.At(0, 0), packet.Stop{Reason: o.reason})
+	}
+	reason := packet.RunReason(reasons)
+	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.Stop{Reason: reason})
+	return reason
+}

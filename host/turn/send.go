@@ -1,0 +1,228 @@
+package turn
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// MaxTextBytes is the largest question, in bytes of UTF-8.
+const MaxTextBytes = 256 << 10
+
+// MaxModels is how many models may answer side by side.
+const MaxModels = 4
+
+// RootMessage as ParentMessageID begins the conversation anew with another first
+// message.
+const RootMessage = "root"
+
+// Send is a message of a person.
+type Send struct {
+	// RequestID is a UUID that makes the request idempotent, "" for none.
+	RequestID string
+	// SessionID is "" for a new session.
+	SessionID string
+	// ParentMessageID is the answer that the message follows, "" for the session's
+	// current one, RootMessage for none.
+	ParentMessageID string
+	Text            string
+	// Models are names; nil for the default model.
+	Models []string
+	// Tools is an allow-list of names; nil for all.
+	Tools []string
+	// ForcedTool must be used first; "" for none.
+	ForcedTool string
+	Private    bool
+}
+
+// Regenerate asks for another answer to the same message.
+type Regenerate struct {
+	RequestID string
+	// MessageID is the answer to write again, or the message to answer again.
+	MessageID string
+	Models    []string
+}
+
+// Ack says that a request is durable and its run has begun.
+type Ack struct {
+	Run           string
+	Epoch         int64
+	SessionID     string
+	UserMessageID string
+	// MessageIDs are the answers being written, by model index.
+	MessageIDs []string
+}
+
+// Send takes a message. When it returns without an error the message is on disk
+// and the run goes on by itself, whoever watches.
+func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, error) {
+	if err := checkText(in.Text); err != nil {
+		return Ack{}, err
+	}
+	begin := store.BeginRun{
+		RequestID: in.RequestID, BodyHash: hash(in), SessionID: in.SessionID, Text: in.Text,
+		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID,
+	}
+	if in.ParentMessageID == RootMessage {
+		begin.Parent, begin.Root = "", true
+	}
+	missing := CodeUnknownSession
+	if begin.Parent != "" {
+		missing = CodeUnknownMessage
+	}
+	return s.begin(ctx, p, begin, in.Models, selection{in.Tools, in.ForcedTool}, missing)
+}
+
+// Regenerate answers a message once more, as a sibling of the earlier answer.
+func (s *Service) Regenerate(ctx context.Context, p store.Principal, in Regenerate) (Ack, error) {
+	if in.MessageID == "" {
+		return Ack{}, invalid("Say which message is to be answered again.")
+	}
+	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(in), Regenerate: in.MessageID}
+	return s.begin(ctx, p, begin, in.Models, selection{}, CodeUnknownMessage)
+}
+
+// selection is which tools a request wants.
+type selection struct {
+	allow  []string
+	forced string
+}
+
+func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRun, names []string, sel selection, missing string) (Ack, error) {
+	models, err := s.models(names)
+	if err != nil {
+		return Ack{}, err
+	}
+	tools, err := s.pick(ctx, p, sel)
+	if err != nil {
+		return Ack{}, err
+	}
+	for _, m := range models {
+		in.Models = append(in.Models, m.Info().Name)
+	}
+	begun, err := s.start(ctx, p, in, setup{models: models, tools: tools, forced: sel.forced})
+	if err != nil {
+		if fault, ok := err.(*Error); ok {
+			return Ack{}, fault
+		}
+		return Ack{}, s.fault(err, missing)
+	}
+	return Ack{
+		Run: begun.Run.ID, Epoch: begun.Run.Epoch, SessionID: begun.Session.ID,
+		UserMessageID: begun.UserMessage.ID, MessageIDs: begun.Run.Responses,
+	}, nil
+}
+
+func (s *Service) models(names []string) ([]llm.Model, error) {
+	if len(names) == 0 {
+		names = []string{s.Models.Default()}
+	}
+	if len(names) > MaxModels {
+		return nil, invalid("At most %d models can answer side by side.", MaxModels)
+	}
+	models := make([]llm.Model, len(names))
+	for i, name := range names {
+		m, ok := s.Models.Get(name)
+		if !ok {
+			return nil, &Error{Code: CodeUnknownModel, Message: fmt.Sprintf("There is no model named %q. Choose another model.", name)}
+		}
+		models[i] = m
+	}
+	return models, nil
+}
+
+// pick assembles the tools of a turn: those available to the user, cut down to
+// the allow-list.
+func (s *Service) pick(ctx context.Context, p store.Principal, sel selection) ([]tool.Tool, error) {
+	all, err := s.Tools(ctx, p.UserID)
+	if err != nil {
+		return nil, s.fault(fmt.Errorf("list tools: %w", err), CodeInternal)
+	}
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.Spec().Name
+	}
+	wanted := sel.allow
+	if sel.forced != "" {
+		wanted = append(slices.Clone(wanted), sel.forced)
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return nil, &Error{Code: CodeUnknownTool, Message: fmt.Sprintf("There is no tool named %q now. Tools: %s.", name, listOrNone(names))}
+		}
+	}
+	if sel.allow == nil {
+		return all, nil
+	}
+	var picked []tool.Tool
+	for i, t := range all {
+		if slices.Contains(wanted, names[i]) {
+			picked = append(picked, t)
+		}
+	}
+	return picked, nil
+}
+
+func listOrNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func checkText(text string) error {
+	switch {
+	case len(text) > MaxTextBytes:
+		return &Error{Code: CodeTooLarge, Message: fmt.Sprintf(
+			"The message has %d KiB; at most %d KiB can be sent. Put long material into a document.", (len(text)+1023)>>10, MaxTextBytes>>10)}
+	case !utf8.ValidString(text):
+		return invalid("The message is not valid UTF-8 text.")
+	case strings.ContainsRune(text, 0):
+		return invalid("The message contains a NUL character.")
+	case strings.TrimSpace(text) == "":
+		return invalid("The message is empty.")
+	}
+	return nil
+}
+
+// maxTitleRunes bounds the title of a session, in characters.
+const maxTitleRunes = 60
+
+// Title makes the title of a session from its first message: the first line that
+// says something, cut at a word.
+func Title(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = strings.Join(strings.Fields(line), " ")
+	runes := []rune(line)
+	if len(runes) <= maxTitleRunes {
+		return line
+	}
+	cut := maxTitleRunes - 1
+	for i := cut; i > maxTitleRunes/2; i-- {
+		if unicode.IsSpace(runes[i]) {
+			cut = i
+			break
+		}
+	}
+	return strings.TrimRight(string(runes[:cut]), " ,;:.") + "…"
+}
+
+// hash is what tells two requests with one id apart.
+func hash(request any) string {
+	data, err := json.Marshal(request)
+	if err != nil { // strings, slices of them and booleans always encode
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,180 @@
+// Package turn is the outermost loop: one message of a person. It checks the
+// message, makes it durable, works out an immutable setup, runs every chosen
+// model on it, and persists the outcome once, whoever got there first: the end,
+// a stop, or the next start after a crash.
+//
+// Requests of a person come in; acknowledgements, and readers of a run's log, go
+// out. It knows nothing of HTTP, WebSocket or Wasm.
+package turn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// Models is where models come from. It is safe for concurrent use.
+type Models interface {
+	// Get returns the model that a person calls by name.
+	Get(name string) (llm.Model, bool)
+	// Default is the name of the model for those who choose none.
+	Default() string
+}
+
+// Tools returns the tools that a user may use now, with distinct names.
+type Tools func(ctx context.Context, userID string) ([]tool.Tool, error)
+
+// Config is what a Service works with.
+type Config struct {
+	Store  *store.Store
+	Models Models
+	Tools  Tools
+	// MaxCycles is the limit of cycles per model, 0 for the loop's default.
+	MaxCycles int
+	// Now is the clock, nil for the real one.
+	Now func() time.Time
+	// Changed is told of sessions whose list entry changed; nil to tell nobody.
+	Changed func(userID, sessionID string)
+	Logger  *slog.Logger
+}
+
+// Service runs turns. Make one with New, call Recover before the first request
+// and Close at the end. It is safe for concurrent use.
+type Service struct {
+	Config
+
+	// mu guards live and closing.
+	mu      sync.Mutex
+	live    map[string]*liveRun
+	closing bool
+	// running counts the goroutines of live runs.
+	running sync.WaitGroup
+}
+
+// liveRun is a run that this process works on.
+type liveRun struct {
+	owner   string
+	session string
+	log     *runlog.Log
+	// cancel ends the whole run, cancelModel one model of it.
+	cancel      context.CancelCauseFunc
+	cancelModel []context.CancelCauseFunc
+	// done is closed when the outcome is persisted.
+	done chan struct{}
+}
+
+// The causes for which a run's context ends.
+var (
+	errStopped  = errors.New("stopped by the person")
+	errShutdown = errors.New("the host is shutting down")
+)
+
+// New returns a service.
+func New(config Config) *Service {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Changed == nil {
+		config.Changed = func(string, string) {}
+	}
+	return &Service{Config: config, live: map[string]*liveRun{}}
+}
+
+// Close ends all live runs as interrupted, keeps what they produced, and waits
+// for them until ctx is done. No request is taken afterwards.
+func (s *Service) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	for _, run := range s.live {
+		run.cancel(errShutdown)
+	}
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// find returns a live run of p.
+func (s *Service) find(p store.Principal, run string) (*liveRun, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.live[run]
+	return l, ok && l.owner == p.UserID
+}
+
+// Stop ends a run, or one model of it, as cancelled by the person. What was
+// produced is kept. Stopping what has ended is no error; a run that is not p's
+// is unknown_run.
+func (s *Service) Stop(ctx context.Context, p store.Principal, run string, model *int) error {
+	l, ok := s.find(p, run)
+	if !ok {
+		_, err := s.Store.Run(ctx, p, run)
+		return s.fault(err, CodeUnknownRun)
+	}
+	switch {
+	case model == nil:
+		l.cancel(errStopped)
+	case *model < 0 || *model >= len(l.cancelModel):
+		return invalid("The run has no model %d.", *model)
+	default:
+		l.cancelModel[*model](errStopped)
+	}
+	return nil
+}
+
+// LiveRun names a run that is going on.
+type LiveRun struct {
+	Run   string `json:"run"`
+	Epoch int64  `json:"epoch"`
+}
+
+// Live returns the live runs of a session and its latest run, "" if it has none.
+func (s *Service) Live(ctx context.Context, p store.Principal, session string) (live []LiveRun, latest string, err error) {
+	if _, err := s.Store.Session(ctx, p, session); err != nil {
+		return nil, "", s.fault(err, CodeUnknownSession)
+	}
+	run, err := s.Store.LatestRun(ctx, p, session)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", s.fault(err, CodeInternal)
+	}
+	if l, ok := s.find(p, run.ID); ok {
+		live = []LiveRun{{run.ID, l.log.Epoch()}}
+	}
+	return live, run.ID, nil
+}
+
+// Wait returns when the outcome of a live run is persisted, at once for one that
+// is not live, and with ctx.Err() when ctx is done first.
+func (s *Service) Wait(ctx context.Context, p store.Principal, run string) error {
+	l, ok := s.find(p, run)
+	if !ok {
+		return nil
+	}
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
