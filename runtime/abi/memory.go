@@ -1,0 +1,167 @@
+package abi
+
+import "math/bits"
+
+const (
+	// memoryBase is the first offset that a block can have: 0 is the null block.
+	memoryBase = 16
+	// memoryFirst is the size at which a call's memory starts.
+	memoryFirst = 4 << 10
+	// memoryPage is what it grows by, at least, once it is that large.
+	memoryPage = 64 << 10
+	// blockCost is what the host itself keeps for each block, roughly. It counts
+	// against the limit: a million empty blocks are not free.
+	blockCost = 64
+)
+
+// memory is the kernel memory of one call: blocks, each at an offset of one
+// address space. It is Extism's kernel kept on the host's side: a guest reaches it
+// through load and store only, never by address.
+//
+// Freed blocks are kept by size class and used again. Reading and writing is
+// checked against the whole space, not the block, as Extism's kernel does.
+type memory struct {
+	data   []byte
+	top    uint64 // end of the part that blocks were made from
+	blocks map[uint64]block
+	free   map[uint64][]uint64 // by class: offsets
+	// cost is what blocks ever made cost the host beside data.
+	cost uint64
+	// room says how many bytes in all this memory may take now.
+	room func() uint64
+}
+
+type block struct {
+	used   uint64 // what length answers
+	class  uint64 // bytes that it takes
+	active bool
+}
+
+func newMemory(room func() uint64) memory {
+	return memory{top: memoryBase, room: room, blocks: map[uint64]block{}, free: map[uint64][]uint64{}}
+}
+
+// size returns the bytes that the memory takes on the host.
+func (m *memory) size() uint64 { return uint64(len(m.data)) + m.cost }
+
+// class rounds n up so that only its four top bits are set: at most an eighth of a
+// block is lost, and a freed block fits the next one of about its size.
+func class(n uint64) uint64 {
+	if n <= 16 {
+		return 16
+	}
+	step := uint64(1) << (bits.Len64(n-1) - 4)
+	return max(16, (n+step-1)/step*step+7) &^ 7
+}
+
+// alloc returns the offset of a new block of n zero bytes. It returns 0 for n = 0
+// and when the limit is reached.
+func (m *memory) alloc(n uint64) uint64 {
+	if n == 0 || n > 1<<40 {
+		return 0
+	}
+	c := class(n)
+	if list := m.free[c]; len(list) > 0 {
+		off := list[len(list)-1]
+		m.free[c] = list[:len(list)-1]
+		clear(m.data[off : off+c])
+		m.blocks[off] = block{used: n, class: c, active: true}
+		return off
+	}
+	if !m.grow(m.top + c) {
+		return 0
+	}
+	off := m.top
+	m.top += c
+	m.cost += blockCost
+	m.blocks[off] = block{used: n, class: c, active: true}
+	return off
+}
+
+// grow makes the data at least n bytes long. It returns false beyond the limit.
+func (m *memory) grow(n uint64) bool {
+	room := m.room()
+	if n+m.cost+blockCost > room {
+		return false
+	}
+	if n <= uint64(len(m.data)) {
+		return true
+	}
+	size := max(uint64(len(m.data))*2, memoryFirst)
+	if n > size {
+		size = (n + memoryPage - 1) / memoryPage * memoryPage
+	}
+	size = max(n, min(size, room-m.cost-blockCost))
+	data := make([]byte, size)
+	copy(data, m.data)
+	m.data = data
+	return true
+}
+
+// release frees a block. An offset that is none is ignored.
+func (m *memory) release(off uint64) {
+	b, ok := m.blocks[off]
+	if !ok || !b.active {
+		return
+	}
+	b.active = false
+	m.blocks[off] = b
+	m.free[b.class] = append(m.free[b.class], off)
+}
+
+// length returns the length of the block at off, 0 if there is none.
+func (m *memory) length(off uint64) uint64 {
+	if b, ok := m.blocks[off]; ok && b.active {
+		return b.used
+	}
+	return 0
+}
+
+// inBounds reports whether n bytes at off are inside the memory.
+func (m *memory) inBounds(off, n uint64) bool {
+	size := uint64(len(m.data))
+	return off >= memoryBase && off <= size && n <= size-off
+}
+
+// view returns n bytes at off without copying; the view is good until the next
+// alloc. It returns false outside the memory.
+func (m *memory) view(off, n uint64) ([]byte, bool) {
+	if n == 0 {
+		return nil, true
+	}
+	if !m.inBounds(off, n) {
+		return nil, false
+	}
+	return m.data[off : off+n : off+n], true
+}
+
+// block returns a copy of the block at off, empty if there is none.
+func (m *memory) block(off uint64) []byte {
+	n := m.length(off)
+	if n == 0 {
+		return nil
+	}
+	return append([]byte(nil), m.data[off:off+n]...)
+}
+
+// put returns a new block that holds data. It returns false beyond the limit.
+func (m *memory) put(data []byte) (uint64, bool) {
+	if len(data) == 0 {
+		return 0, true
+	}
+	off := m.alloc(uint64(len(data)))
+	if off == 0 {
+		return 0, false
+	}
+	copy(m.data[off:], data)
+	return off, true
+}
+
+// reset forgets every block.
+func (m *memory) reset() {
+	clear(m.data)
+	clear(m.blocks)
+	clear(m.free)
+	m.top = memoryBase
+	m.cost = 0
+}

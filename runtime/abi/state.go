@@ -1,0 +1,203 @@
+package abi
+
+import (
+	"context"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// HostFunc serves one import of extism:host/user: one block in, one block out. It
+// runs on the call's goroutine, owns in, and must return when ctx is done.
+type HostFunc func(ctx context.Context, in []byte) []byte
+
+// HTTPRequest is what a guest asked Extism's http_request for.
+type HTTPRequest struct {
+	URL     string            `json:"url"`
+	Method  string            `json:"method"` // upper case; GET if the guest named none
+	Headers map[string]string `json:"headers"`
+	Body    []byte            `json:"-"` // nil without one
+}
+
+// HTTPResponse is what the guest gets. Status 0 is a denial or a failure; Body is
+// then a text that the guest may read.
+type HTTPResponse struct {
+	Status  int
+	Headers map[string]string
+	Body    []byte
+}
+
+// HTTPFunc serves Extism's http_request. It must return when ctx is done.
+type HTTPFunc func(ctx context.Context, req HTTPRequest) HTTPResponse
+
+// Call is what one call brings to an instance.
+type Call struct {
+	Input  []byte
+	Config map[string]string
+	// Host returns the function behind an import of extism:host/user, nil for one
+	// that is not granted. A nil Host grants none.
+	Host func(name string) HostFunc
+	// HTTP is nil where http_request is not granted.
+	HTTP HTTPFunc
+	// Log receives the guest's log lines, stdout (as info) and stderr (as warn). A
+	// nil Log drops them. level is trace, debug, info, warn or error.
+	Log func(level, message string)
+	// MemoryBytes bounds linear memory and kernel memory together.
+	MemoryBytes uint64
+}
+
+// State is what the host keeps for one instance and the one call that it serves.
+// It is used by one goroutine at a time: whoever is in the instance.
+type State struct {
+	ctx  context.Context
+	call *Call // nil while the instance is initialised ahead of any call
+
+	mem         memory
+	limit       uint64 // bytes of linear and kernel memory
+	linear      uint64 // bytes of linear memory
+	inputOff    uint64
+	inputLen    uint64
+	outputOff   uint64
+	outputLen   uint64
+	errorOff    uint64
+	vars        map[string][]byte
+	varBytes    int
+	httpStatus  int32
+	httpHeaders map[string]string
+
+	log            logSink
+	stdout, stderr lineWriter
+}
+
+// NewState returns the state of an instance that is about to be made. limit bounds
+// its memory in bytes until a call brings its own bound.
+func NewState(ctx context.Context, limit uint64) *State {
+	s := &State{ctx: ctx, limit: limit, vars: map[string][]byte{}}
+	s.mem = newMemory(func() uint64 { return s.limit - min(s.limit, s.linear) })
+	s.stdout = lineWriter{sink: &s.log, level: "info"}
+	s.stderr = lineWriter{sink: &s.log, level: "warn", keepFirst: true}
+	return s
+}
+
+type stateKey struct{}
+
+// Context returns ctx with the state in it. Instantiation and every function call
+// of the instance need it.
+func (s *State) Context(ctx context.Context) context.Context {
+	s.ctx = ctx
+	return context.WithValue(ctx, stateKey{}, s)
+}
+
+func stateOf(ctx context.Context) *State {
+	s, ok := ctx.Value(stateKey{}).(*State)
+	if !ok {
+		// A module that was linked but is not called by the engine.
+		panic(fault("The module was called without a state."))
+	}
+	return s
+}
+
+// Begin gives the state its call. It returns a *Fault if what the instance already
+// takes, or the input, is beyond the call's memory.
+func (s *State) Begin(call *Call) error {
+	s.limit = call.MemoryBytes
+	s.call = call
+	s.log.attach(call.Log)
+	if s.linear > s.limit {
+		return fault("The module needs %d bytes of memory before it starts; the limit is %d.", s.linear, s.limit)
+	}
+	off, ok := s.mem.put(call.Input)
+	if !ok {
+		return fault("The input of %d bytes does not fit into the memory limit of %d bytes.", len(call.Input), s.limit)
+	}
+	s.inputOff, s.inputLen = off, uint64(len(call.Input))
+	return nil
+}
+
+// Finish hands out what the guest wrote to stdout and stderr without a line end.
+func (s *State) Finish() {
+	s.stdout.flush()
+	s.stderr.flush()
+}
+
+// Output returns the length of the output and a function that copies it.
+func (s *State) Output() (length uint64, read func() []byte) {
+	return s.outputLen, func() []byte {
+		view, _ := s.mem.view(s.outputOff, s.outputLen)
+		return append([]byte(nil), view...)
+	}
+}
+
+// ErrorText returns what the guest set by error_set, "" if nothing. Bytes that are
+// not UTF-8 are replaced.
+func (s *State) ErrorText() string {
+	return strings.ToValidUTF8(string(s.mem.block(s.errorOff)), "\uFFFD")
+}
+
+// StderrLine returns the first line that the guest wrote to stderr: of a panic in
+// the guest that is its message.
+func (s *State) StderrLine() string { return s.stderr.first }
+
+// MemoryBytes returns the linear and kernel memory that the instance takes. Both
+// never shrink, so after a call it is the peak.
+func (s *State) MemoryBytes() int64 { return int64(s.linear + s.mem.size()) }
+
+// needCall returns the call, and ends an initialisation that runs ahead of it.
+func (s *State) needCall() *Call {
+	if s.call == nil {
+		panic(ErrNeedsCall)
+	}
+	return s.call
+}
+
+// sleep is the guest's sleep. It ends with the call.
+func (s *State) sleep(ns int64) {
+	timer := time.NewTimer(time.Duration(ns))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// guarded wraps a host function that may call foreign code or block: a panic in it
+// becomes a HostPanic, and a call that was stopped meanwhile ends here.
+func guarded(name string, f func(s *State, ctx context.Context, stack []uint64)) api.GoModuleFunc {
+	return func(ctx context.Context, _ api.Module, stack []uint64) {
+		s := stateOf(ctx)
+		defer func() {
+			switch v := recover().(type) {
+			case nil:
+			case *Fault:
+				panic(v)
+			case error:
+				if v == ErrNeedsCall || v == errInterrupted {
+					panic(v)
+				}
+				panic(&HostPanic{Function: name, Value: v, Stack: debug.Stack()})
+			default:
+				panic(&HostPanic{Function: name, Value: v, Stack: debug.Stack()})
+			}
+		}()
+		s.checkStopped(ctx)
+		f(s, ctx, stack)
+		s.checkStopped(ctx)
+	}
+}
+
+func (s *State) checkStopped(ctx context.Context) {
+	if ctx.Err() != nil {
+		panic(errInterrupted)
+	}
+}
+
+// answer puts data into a new block and returns its offset.
+func (s *State) answer(function string, data []byte) uint64 {
+	off, ok := s.mem.put(data)
+	if !ok {
+		panic(fault("The answer of %s (%d bytes) does not fit into the memory limit of %d bytes.", function, len(data), s.limit))
+	}
+	return off
+}

@@ -1,0 +1,149 @@
+// Package engine runs untrusted WebAssembly modules: it checks, compiles and keeps
+// them, and serves each call with an instance that no other call has seen.
+//
+// Module bytes, limits and, per call, an input and hooks come in; an output or a
+// typed error goes out, within the limits of memory, wall time, output and
+// concurrency. A module has nothing but what the hooks give it: no files, no
+// sockets, no environment.
+//
+// It must not know what a tool, a manifest or a grant is. It is the only package
+// beside abi that knows wazero.
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// ErrClosed is returned when an engine or a module is used after its Close.
+var ErrClosed = errors.New("the module is closed")
+
+// Config is the configuration of an Engine.
+type Config struct {
+	// CacheDir is where compiled code is kept, in a folder per module. It is created
+	// with mode 0700: what is in it is executed. "" keeps compiled code in memory.
+	CacheDir string
+	// Spares is the number of fresh instances that each module keeps ready once it
+	// has been called. 0 means 1; a negative number means none.
+	Spares int
+	// Logger receives what is only for the operator. nil means slog.Default().
+	Logger *slog.Logger
+	// Now is the clock that durations are measured with. nil means time.Now.
+	Now func() time.Time
+	// Random is what guests get random bytes from; it must be safe for concurrent
+	// use. nil means crypto/rand.
+	Random io.Reader
+}
+
+// Engine compiles and runs modules. It is safe for concurrent use.
+type Engine struct {
+	config Config
+	cache  *cache // nil without a CacheDir
+	// compiling has one place: one module is compiled at a time.
+	compiling chan struct{}
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	closed  bool
+	modules map[*Module]struct{}
+	loads   sync.WaitGroup
+}
+
+// features is the one set of WebAssembly features that every module is compiled
+// with: version 2.0, without threads, exceptions, tail calls and extended
+// constants.
+const features = api.CoreFeaturesV2
+
+// New returns an engine. It fails if the cache's folder cannot be made private.
+func New(_ context.Context, config Config) (*Engine, error) {
+	switch {
+	case config.Spares == 0:
+		config.Spares = 1
+	case config.Spares < 0:
+		config.Spares = 0
+	}
+	if config.Logger == nil {
+		config.Logger = slog.Default()
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Random == nil {
+		config.Random = rand.Reader
+	}
+	e := &Engine{config: config, compiling: make(chan struct{}, 1), modules: map[*Module]struct{}{}}
+	if config.CacheDir != "" {
+		c, err := openCache(config.CacheDir)
+		if err != nil {
+			return nil, fmt.Errorf("open the cache of compiled modules: %w", err)
+		}
+		e.cache = c
+	}
+	return e, nil
+}
+
+// runtimeConfig returns the configuration that every module's runtime has.
+func runtimeConfig() wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfig().
+		WithCoreFeatures(features).
+		WithCloseOnContextDone(true).
+		WithDebugInfoEnabled(false).
+		WithCustomSections(false)
+}
+
+// Close closes every module, as Module.Close does, and waits for loads to end.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	modules := make([]*Module, 0, len(e.modules))
+	for m := range e.modules {
+		modules = append(modules, m)
+	}
+	e.mu.Unlock()
+	e.loads.Wait()
+
+	errs := make([]error, len(modules))
+	var wg sync.WaitGroup
+	for i, m := range modules {
+		wg.Go(func() { errs[i] = m.Close(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// begin registers a load. It returns ErrClosed after Close.
+func (e *Engine) begin() (end func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	e.loads.Add(1)
+	return e.loads.Done, nil
+}
+
+// add keeps a loaded module. It returns false after Close.
+func (e *Engine) add(m *Module) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return false
+	}
+	e.modules[m] = struct{}{}
+	return true
+}
+
+func (e *Engine) remove(m *Module) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.modules, m)
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/bulkhead-host/bulkhead/runtime/abi"
+	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
+)
+
+// compileTimeout is what the compiler gets for one module.
+const compileTimeout = 2 * time.Minute
+
+// Load checks and compiles a module. It keeps no reference to wasm. A module that
+// is refused gives a *LoadError; ctx ends a load that waits or compiles.
+func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module, error) {
+	end, err := e.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	structure := wasmbin.DefaultLimits()
+	info, err := wasmbin.Read(wasm, structure)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	limits = limits.or(DefaultLimits())
+	if err := fits(info, limits); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(wasm)
+	m := newModule(e, info, limits, hex.EncodeToString(sum[:]))
+	if err := e.compile(ctx, m, wasmbin.Harden(wasm, info, structure)); err != nil {
+		return nil, err
+	}
+	if !e.add(m) {
+		return nil, errors.Join(ErrClosed, m.release(ctx))
+	}
+	m.startFilling()
+	return m, nil
+}
+
+// fits checks what a module needs before it starts.
+func fits(info *wasmbin.Module, limits Limits) error {
+	if info.Memory == nil || uint64(info.Memory.Min)*pageBytes <= limits.memoryBytes() {
+		return nil
+	}
+	return &LoadError{Kind: TooLarge, Message: fmt.Sprintf(
+		"The module needs %d KiB of memory to start; its limit is %d MiB. Raise the limit (memory_mib) or build it with a smaller initial memory.",
+		uint64(info.Memory.Min)*pageBytes>>10, limits.MemoryMiB)}
+}
+
+// pageBytes is the size of a page of linear memory.
+const pageBytes = 64 << 10
+
+// compile compiles the hardened bytes for m. Code from the cache that turns out to
+// be damaged is deleted and compiled once more.
+func (e *Engine) compile(ctx context.Context, m *Module, hardened []byte) error {
+	select {
+	case e.compiling <- struct{}{}:
+		defer func() { <-e.compiling }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, compileTimeout)
+	defer cancel()
+	cached, err := e.compileOnce(ctx, m, hardened)
+	if err != nil && cached && ctx.Err() == nil {
+		_, err = e.compileOnce(ctx, m, hardened)
+	}
+	return err
+}
+
+// compileOnce sets m's runtime and code. cached says whether code from the cache
+// was there to be used. After an error the module's folder in the cache is gone.
+func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte) (cached bool, err error) {
+	config := runtimeConfig()
+	var folder string
+	if e.cache != nil {
+		folder = e.cache.folder(hardened)
+		if m.cache, cached, err = e.cache.open(folder); err != nil {
+			return false, fmt.Errorf("open the module's cache of compiled code: %w", err)
+		}
+		config = config.WithCompilationCache(m.cache)
+	}
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	defer func() {
+		if err != nil {
+			// The first error says what happened; closing frees memory only.
+			_ = m.release(context.WithoutCancel(ctx))
+			if folder != "" {
+				err = errors.Join(err, os.RemoveAll(folder))
+			}
+		}
+	}()
+	if err := abi.Link(ctx, m.runtime, m.info.Imports); err != nil {
+		return cached, refusal(err)
+	}
+	if m.compiled, err = e.compileGuarded(ctx, m.runtime, hardened); err != nil {
+		return cached, err
+	}
+	if e.cache != nil && !cached {
+		if err := e.cache.seal(folder); err != nil {
+			return cached, fmt.Errorf("seal the module's cache of compiled code: %w", err)
+		}
+	}
+	return cached, nil
+}
+
+// compileGuarded runs the compiler. A panic in it is a fault of the compiler, not
+// of the host.
+func (e *Engine) compileGuarded(ctx context.Context, rt wazero.Runtime, hardened []byte) (compiled wazero.CompiledModule, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.config.Logger.Error("the compiler failed on a module", "panic", v, "stack", string(debug.Stack()))
+			err = &LoadError{Kind: CompilerFault, Message: "The compiler failed on this module. Build it with another optimisation level."}
+		}
+	}()
+	compiled, err = rt.CompileModule(ctx, hardened)
+	if err == nil {
+		return compiled, nil
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return nil, fmt.Errorf("compile a module: %w", ctxErr)
+	}
+	reason, _, _ := strings.Cut(err.Error(), "\n")
+	return nil, &LoadError{Kind: Invalid, Message: fmt.Sprintf(
+		"The module is not valid WebAssembly 2.0, or uses a proposal beyond it (threads, exceptions, tail calls): %s.", shorten(reason, 300))}
+}

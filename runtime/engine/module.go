@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
+)
+
+// Protocol is the tool protocol that a module speaks, as its exports show.
+type Protocol string
+
+// The protocols.
+const (
+	ToolsV2     Protocol = "tools.v2"     // list_tools and call_tool
+	ToolsV1     Protocol = "tools.v1"     // describe and call
+	WASICommand Protocol = "wasi-command" // _start
+	Unknown     Protocol = "unknown"
+)
+
+// Import is one function that a module imports.
+type Import struct {
+	Module, Name string
+	// Type is written as (i64) -> (i64).
+	Type string
+}
+
+// Module is a compiled module. It is safe for concurrent use.
+type Module struct {
+	engine   *Engine
+	info     *wasmbin.Module
+	limits   Limits
+	sha256   string
+	runtime  wazero.Runtime
+	cache    wazero.CompilationCache // nil without a cache on disk
+	compiled wazero.CompiledModule
+
+	// places has one entry for each call that runs.
+	places chan struct{}
+	// life is done when running calls must end.
+	life context.Context
+	kill context.CancelFunc
+
+	spares chan *instance
+	// wanted asks for spares to be made; it holds one request.
+	wanted chan struct{}
+	// spareless is set when the module cannot be initialised ahead of a call.
+	spareless atomic.Bool
+	filler    sync.WaitGroup
+
+	// mu guards closed, and calls.Add against calls.Wait.
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup
+	// gone is closed when Close has finished; closeErr is its result.
+	gone     chan struct{}
+	closeErr error
+}
+
+func newModule(e *Engine, info *wasmbin.Module, limits Limits, sum string) *Module {
+	m := &Module{
+		engine: e,
+		info:   info,
+		limits: limits,
+		sha256: sum,
+		places: make(chan struct{}, limits.Concurrency),
+		spares: make(chan *instance, e.config.Spares),
+		wanted: make(chan struct{}, 1),
+		gone:   make(chan struct{}),
+	}
+	m.life, m.kill = context.WithCancel(context.Background())
+	if m.Protocol() == WASICommand {
+		m.spareless.Store(true)
+	}
+	return m
+}
+
+// Protocol returns the protocol that the module's exports show.
+func (m *Module) Protocol() Protocol {
+	switch {
+	case m.has("list_tools") && m.has("call_tool"):
+		return ToolsV2
+	case m.has("describe") && m.has("call"):
+		return ToolsV1
+	case m.has("_start"):
+		return WASICommand
+	}
+	return Unknown
+}
+
+func (m *Module) has(name string) bool {
+	_, ok := m.info.Export(name, wasmbin.ExternFunc)
+	return ok
+}
+
+// Imports returns the functions that the module imports, in its order.
+func (m *Module) Imports() []Import {
+	out := make([]Import, len(m.info.Imports))
+	for i, im := range m.info.Imports {
+		out[i] = Import{Module: im.Module, Name: im.Name, Type: im.Type.String()}
+	}
+	return out
+}
+
+// Exports returns the names of the functions that the module exports.
+func (m *Module) Exports() []string {
+	var out []string
+	for _, e := range m.info.Exports {
+		if e.Kind == wasmbin.ExternFunc {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+// SHA256 returns the hash of the module's original bytes, in hex.
+func (m *Module) SHA256() string { return m.sha256 }
+
+// Limits returns the limits that the module was loaded with, defaults filled in.
+func (m *Module) Limits() Limits { return m.limits }
+
+// Close refuses new calls with ErrClosed, waits for those that run, and frees the
+// module. When ctx is done it cancels the calls and waits for them to end. A second
+// Close waits for the first and returns its result.
+func (m *Module) Close(ctx context.Context) error {
+	m.mu.Lock()
+	first := !m.closed
+	m.closed = true
+	m.mu.Unlock()
+	stop := context.AfterFunc(ctx, m.kill)
+	defer stop()
+	if !first {
+		<-m.gone
+		return m.closeErr
+	}
+	m.calls.Wait()
+	m.kill()
+	m.filler.Wait()
+	m.closeErr = m.release(context.WithoutCancel(ctx))
+	m.engine.remove(m)
+	close(m.gone)
+	return m.closeErr
+}
+
+// release frees what the module has. No call is in an instance of it.
+func (m *Module) release(ctx context.Context) error {
+	var errs []error
+	for done := false; !done; {
+		select {
+		case spare := <-m.spares:
+			errs = append(errs, spare.close(ctx))
+		default:
+			done = true
+		}
+	}
+	if m.compiled != nil {
+		errs = append(errs, m.compiled.Close(ctx))
+	}
+	if m.runtime != nil {
+		errs = append(errs, m.runtime.Close(ctx))
+	}
+	if m.cache != nil {
+		errs = append(errs, m.cache.Close(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("free a module: %w", err)
+	}
+	return nil
+}
+
+// enter registers a call. It returns ErrClosed after Close.
+func (m *Module) enter() (leave func(), err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, ErrClosed
+	}
+	m.calls.Add(1)
+	return m.calls.Done, nil
+}

@@ -1,0 +1,84 @@
+package wasmbin
+
+// Harden returns a copy of a module for the compiler. Tables get a maximum, so
+// that table.grow ends somewhere: entries in all, dealt out to the tables in
+// order, at least each table's minimum. Custom sections are left out, but for the
+// functions' names when they are well formed: error texts need those, and a
+// compiler that reads the rest for debugging would read unchecked counts.
+// Everything else is copied as it is.
+//
+// m is the summary that Read returned for the same bytes.
+func Harden(wasm []byte, m *Module, limits Limits) []byte {
+	out := make([]byte, 0, len(wasm)+64)
+	out = append(out, header...)
+	named := false
+	for _, s := range m.sections {
+		switch {
+		case s.ID == SectionTable:
+			out = AppendSection(out, SectionTable, boundTables(m.Tables, s.Data, limits.TableEntries))
+		case s.ID != SectionCustom:
+			out = append(out, wasm[s.Start:s.End]...)
+		case s.Name == "name" && !named:
+			named = true
+			if names := functionNames(s.Data, limits.Functions+limits.Imports); names != nil {
+				out = AppendCustom(out, "name", names)
+			}
+		}
+	}
+	return out
+}
+
+// boundTables rewrites the content of a table section that Read accepted.
+func boundTables(tables []Bounds, data []byte, entries int) []byte {
+	spare := uint32(entries)
+	for _, b := range tables {
+		spare -= min(spare, b.Min)
+	}
+	c := &cursor{data: data}
+	n := c.u32()
+	out := AppendU32(nil, n)
+	for range n {
+		t := readTableType(c)
+		b := readBounds(c)
+		limit := b.Min + spare
+		if b.HasMax {
+			limit = min(limit, b.Max)
+		}
+		spare -= limit - b.Min
+		out = append(out, byte(t), 1)
+		out = AppendU32(out, b.Min)
+		out = AppendU32(out, limit)
+	}
+	return out
+}
+
+// functionNames returns the part of a name section that names functions, or nil
+// if there is none or it is not well formed.
+func functionNames(data []byte, maxFunctions int) []byte {
+	const subsectionFunctions = 1
+	c := &cursor{data: data}
+	for c.rest() > 0 {
+		id := c.byte()
+		body := c.take(uint64(c.u32()))
+		if c.err != nil {
+			return nil
+		}
+		if id != subsectionFunctions {
+			continue
+		}
+		if !validNameMap(body, maxFunctions) {
+			return nil
+		}
+		return AppendSection(nil, SectionID(subsectionFunctions), body)
+	}
+	return nil
+}
+
+func validNameMap(body []byte, maxEntries int) bool {
+	c := &cursor{data: body}
+	for range c.count("names", maxEntries) {
+		c.u32()
+		c.name()
+	}
+	return c.end("name") == nil
+}
