@@ -13,10 +13,13 @@ import (
 // RequestLifetime is how long a request id is remembered.
 const RequestLifetime = 24 * time.Hour
 
+// maxRequestID is the greatest length of a request id, in bytes.
+const maxRequestID = 256
+
 // BeginRun is what a run begins with.
 type BeginRun struct {
 	// RequestID makes the call idempotent for RequestLifetime; "" for a call that
-	// is never repeated. It is unique per user.
+	// is never repeated. It is unique per user and has at most 256 bytes.
 	RequestID string
 	// BodyHash is a hash of everything that the request says.
 	BodyHash string
@@ -70,10 +73,14 @@ type request struct {
 //     request is repeated whose run was deleted,
 //   - ErrConflict when the request id was used with another hash,
 //   - a *BusyError when the session has a live run,
-//   - ErrInvalid when no model is named or the parent is not an answer.
+//   - ErrInvalid when no model is named, the request id is too long or the
+//     parent is not an answer.
 func (s *Store) BeginRun(ctx context.Context, p Principal, in BeginRun) (Begun, error) {
 	if len(in.Models) == 0 {
 		return Begun{}, invalid("a run needs a model")
+	}
+	if len(in.RequestID) > maxRequestID {
+		return Begun{}, invalid("a request id has at most %d bytes", maxRequestID)
 	}
 	var out Begun
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {

@@ -1,16 +1,197 @@
 package store
 
-import "context"
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.etcd.io/bbolt"
+)
 
 // Problem is something that Check found.
 type Problem struct {
 	// Table and Key name the record, "" for the file as a whole.
 	Table, Key string
-	// Message is a sentence for a person.
+	// Message says what is wrong with it.
 	Message string
 }
 
-// Check looks for damage.
+// errChecked ends the transaction of a check, which writes nothing.
+var errChecked = errors.New("checked")
+
+// Check reads the whole file and returns what is wrong with it: pages that make
+// no sense, records that cannot be read, and records that do not fit together.
+// Nothing can be written while it runs.
 func (s *Store) Check(ctx context.Context) []Problem {
-	return nil
+	c := &checker{}
+	// bbolt's own check needs the writer's place: it reads the list of free pages.
+	err := s.update(ctx, func(tx *bbolt.Tx) error {
+		for err := range tx.Check() {
+			c.add("", "", "%v", err)
+		}
+		c.tx = tx
+		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.toolCalls, c.documents} {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			check()
+		}
+		return errChecked
+	})
+	if !errors.Is(err, errChecked) {
+		c.add("", "", "the check did not come to its end: %v", err)
+	}
+	return c.problems
+}
+
+// checker collects problems.
+type checker struct {
+	tx       *bbolt.Tx
+	problems []Problem
+}
+
+func (c *checker) add(t table, key, format string, args ...any) {
+	c.problems = append(c.problems, Problem{Table: string(t), Key: key, Message: fmt.Sprintf(format, args...)})
+}
+
+// expect adds a problem unless ok.
+func (c *checker) expect(ok bool, t table, key, format string, args ...any) {
+	if !ok {
+		c.add(t, key, format, args...)
+	}
+}
+
+// each visits the records of a table that can be read.
+func each[T any](c *checker, t table, visit func(key string, v T)) {
+	t.scan(c.tx, "", func(key string, data []byte) bool {
+		v, err := decode[T](t, key, data)
+		if err != nil {
+			c.add(t, key, "it cannot be read: %v", errors.Unwrap(err))
+		} else {
+			visit(key, v)
+		}
+		return true
+	})
+}
+
+// index visits the entries of an index and expects each to lead to a record.
+func (c *checker) index(t, target table, id func(key, value string) string) {
+	t.scan(c.tx, "", func(key string, value []byte) bool {
+		to := id(key, string(value))
+		c.expect(target.has(c.tx, to), t, key, "it leads to %s/%s, which is not there", target, to)
+		return true
+	})
+}
+
+func idInKey(key, _ string) string     { return lastPart(key) }
+func idInValue(_, value string) string { return value }
+
+func (c *checker) owner(t table, key, owner string) {
+	c.expect(tableUsers.has(c.tx, owner), t, key, "its owner %q is not there", owner)
+}
+
+func (c *checker) users() {
+	each(c, tableUsers, func(key string, u User) {
+		c.expect(u.ID == key, tableUsers, key, "it says that its id is %q", u.ID)
+		c.expect(tableUserNames.text(c.tx, strings.ToLower(u.Name)) == key, tableUsers, key, "the name %q does not lead to it", u.Name)
+	})
+	c.index(tableUserNames, tableUsers, idInValue)
+	for _, t := range []table{tableLinks, tableCookies} {
+		each(c, t, func(key string, cr credential) { c.owner(t, key, cr.User) })
+	}
+}
+
+func (c *checker) sessions() {
+	each(c, tableSessions, func(key string, s Session) {
+		c.expect(s.ID == key, tableSessions, key, "it says that its id is %q", s.ID)
+		c.owner(tableSessions, key, s.Owner)
+		c.expect(tableOwnerSessions.has(c.tx, sessionOrderKey(s)), tableSessions, key, "it is missing in its owner's list")
+		c.expect(s.Leaf == "" || tableSessionMsgs.has(c.tx, join(key, s.Leaf)), tableSessions, key, "its leaf %q is not one of its messages", s.Leaf)
+	})
+	c.index(tableOwnerSessions, tableSessions, idInKey)
+}
+
+func (c *checker) messages() {
+	each(c, tableMessages, func(key string, m Message) {
+		c.expect(m.ID == key, tableMessages, key, "it says that its id is %q", m.ID)
+		c.owner(tableMessages, key, m.Owner)
+		c.expect(tableSessions.has(c.tx, m.Session), tableMessages, key, "its session %q is not there", m.Session)
+		c.expect(tableSessionMsgs.has(c.tx, join(m.Session, key)), tableMessages, key, "it is missing in its session's list")
+		c.expect(m.Parent == "" || tableSessionMsgs.has(c.tx, join(m.Session, m.Parent)), tableMessages, key, "its parent %q is not in its session", m.Parent)
+		c.expect(m.Run == "" || tableRuns.has(c.tx, m.Run), tableMessages, key, "its run %q is not there", m.Run)
+		for i, step := range m.Steps {
+			c.expect(answered(step), tableMessages, key, "in step %d not every call has exactly one result", i)
+		}
+	})
+	c.index(tableSessionMsgs, tableMessages, idInKey)
+}
+
+// answered tells whether each call of a step has exactly one result.
+func answered(s Step) bool {
+	open := map[string]int{}
+	for _, call := range s.Calls {
+		open[call.ID]++
+	}
+	for _, result := range s.Results {
+		open[result.CallID]--
+	}
+	for _, n := range open {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *checker) runs() {
+	each(c, tableRuns, func(key string, r Run) {
+		c.expect(r.ID == key, tableRuns, key, "it says that its id is %q", r.ID)
+		c.owner(tableRuns, key, r.Owner)
+		c.expect(tableSessionRuns.has(c.tx, join(r.Session, key)), tableRuns, key, "it is missing in its session's list")
+		c.expect(r.Live() == (tableLive.text(c.tx, r.Session) == key), tableRuns, key, "the list of live runs has it wrong")
+		for _, id := range append([]string{r.UserMessage}, r.Responses...) {
+			c.expect(tableSessionMsgs.has(c.tx, join(r.Session, id)), tableRuns, key, "its message %q is not in its session", id)
+		}
+		c.packets(key, r)
+	})
+	c.index(tableSessionRuns, tableRuns, idInKey)
+	c.index(tableLive, tableRuns, idInValue)
+	each(c, tableRequests, func(string, request) {})
+	tablePackets.scan(c.tx, "", func(run string, _ []byte) bool {
+		c.expect(tableRuns.has(c.tx, run), tablePackets, run, "its run is not there")
+		return true
+	})
+}
+
+// packets expects a log without gaps.
+func (c *checker) packets(key string, r Run) {
+	last := int64(0)
+	if log := packetLog(c.tx, key); log != nil {
+		_ = log.ForEach(func(k, v []byte) error { // visit returns no error
+			last++
+			c.expect(len(k) == 8 && binary.BigEndian.Uint64(k) == uint64(last), tablePackets, key, "key %x stands where packet %d belongs", k, last)
+			c.expect(json.Valid(v), tablePackets, key, "packet %d is not JSON", last)
+			return nil
+		})
+	}
+	c.expect(r.Live() || r.LastSeq == last, tableRuns, key, "its log has %d packets, and should have %d", last, r.LastSeq)
+}
+
+func (c *checker) toolCalls() {
+	each(c, tableToolCalls, func(key string, call ToolCall) {
+		c.expect(tableRuns.has(c.tx, call.Run), tableToolCalls, key, "its run %q is not there", call.Run)
+	})
+}
+
+func (c *checker) documents() {
+	each(c, tableDocuments, func(key string, d DocumentRecord) {
+		c.expect(d.ID == key, tableDocuments, key, "it says that its id is %q", d.ID)
+		c.owner(tableDocuments, key, d.Owner)
+		c.expect(tableDocumentURIs.text(c.tx, join(d.Owner, d.URI)) == key, tableDocuments, key, "its URI does not lead to it")
+		c.expect(tableDocumentTexts.has(c.tx, key), tableDocuments, key, "its text is not there")
+	})
+	c.index(tableDocumentURIs, tableDocuments, idInValue)
 }

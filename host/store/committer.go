@@ -63,15 +63,17 @@ func (c *committer) append(job *appendJob) error {
 	return job.err
 }
 
-// close lets what is queued be written, and waits. It may be called twice.
-func (c *committer) close() {
+// close lets what is queued be written, and waits. Only the first call returns
+// true.
+func (c *committer) close() (first bool) {
 	c.mu.Lock()
-	if !c.closed {
+	if first = !c.closed; first {
 		c.closed = true
 		close(c.quit)
 	}
 	c.mu.Unlock()
 	<-c.stopped
+	return first
 }
 
 func (c *committer) run() {

@@ -9,11 +9,14 @@ import (
 	"go.etcd.io/bbolt"
 )
 
+// maxURI is the greatest length of a document's URI, in bytes.
+const maxURI = 8192
+
 // DocumentRecord is a document of somebody's knowledge. Its text is kept apart.
 type DocumentRecord struct {
 	ID    string `json:"id"`
 	Owner string `json:"owner"`
-	// URI identifies the document among its owner's.
+	// URI identifies the document among its owner's: 1 to 8192 bytes.
 	URI        string `json:"uri"`
 	Title      string `json:"title,omitempty"`
 	MediaType  string `json:"media_type,omitempty"`
@@ -30,12 +33,12 @@ type DocumentRecord struct {
 // PutDocument writes a document and its text. The record's owner is the
 // principal. A document whose URI the owner has already replaces that one and
 // keeps its id and its AddedAt; another gets an id if it has none. The record
-// is returned as it was written. It returns ErrInvalid without a URI, and
-// ErrNotFound when the user does not exist or the record's id is another
+// is returned as it was written. It returns ErrInvalid for a URI that
+// is empty or too long, and ErrNotFound when the user does not exist or the record's id is another
 // document's.
 func (s *Store) PutDocument(ctx context.Context, p Principal, record DocumentRecord, text []byte) (DocumentRecord, error) {
-	if record.URI == "" {
-		return DocumentRecord{}, invalid("a document needs a URI")
+	if record.URI == "" || len(record.URI) > maxURI {
+		return DocumentRecord{}, invalid("a document needs a URI of 1 to %d bytes", maxURI)
 	}
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
 		if err := p.known(tx); err != nil {

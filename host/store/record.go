@@ -31,7 +31,7 @@ const (
 	tableRequests      table = "requests"       // user/request id → request
 	tableRequestTimes  table = "request_times"  // index: time/user/request id
 	tablePackets       table = "packets"        // run → bucket of seq (8 bytes, big endian) → JSON
-	tableToolCalls     table = "tool_calls"     // run/number/id → ToolCall
+	tableToolCalls     table = "tool_calls"     // run/number → ToolCall
 
 	tableDocuments     table = "documents"      // id → DocumentRecord
 	tableDocumentTexts table = "document_texts" // id → the text

@@ -80,13 +80,11 @@ func (s *Store) Sessions(ctx context.Context, p Principal, limit int, before str
 // seekBefore moves to the last key that sorts before end, and returns it.
 func seekBefore(c *bbolt.Cursor, end string) []byte {
 	k, _ := c.Seek([]byte(end))
-	if k == nil {
+	if k == nil { // all keys sort before end
 		k, _ = c.Last()
-		if string(k) < end {
-			return k
-		}
+	} else {
+		k, _ = c.Prev()
 	}
-	k, _ = c.Prev()
 	return k
 }
 

@@ -101,10 +101,12 @@ func (s *Store) prepare(opts Options) error {
 	return nil
 }
 
-// Close waits for the packets that are being written, and closes the file. The
-// Store must not be used afterwards.
+// Close waits for the packets that are being written, and closes the file.
+// Everything after it returns ErrClosed, a second Close too.
 func (s *Store) Close() error {
-	s.commit.close()
+	if !s.commit.close() {
+		return ErrClosed
+	}
 	removeHolder(s.path)
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("close the data file: %w", err)

@@ -59,7 +59,7 @@ func putToolCalls(tx *bbolt.Tx, run Run, calls []ToolCall) error {
 	for i, call := range calls {
 		call.Run, call.Owner = run.ID, run.Owner
 		call.Arguments, call.HostCalls = validJSON(call.Arguments), validJSON(call.HostCalls)
-		if err := tableToolCalls.put(tx, join(run.ID, fmt.Sprintf("%06d", i), call.ID), call); err != nil {
+		if err := tableToolCalls.put(tx, join(run.ID, fmt.Sprintf("%06d", i)), call); err != nil {
 			return err
 		}
 	}

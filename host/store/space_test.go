@@ -1,0 +1,132 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// storage is what other rooms declare; a *Space is one.
+type storage interface {
+	View(func(Tx) error) error
+	Update(func(Tx) error) error
+}
+
+var _ storage = (*Space)(nil)
+
+// TestSpaceIsAMap holds spaces against a map, in transactions of which some
+// fail.
+func TestSpaceIsAMap(t *testing.T) {
+	s := openTest(t, Options{})
+	failed := errors.New("failed")
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		sp, other := s.Space(fmt.Sprint("room", round)), s.Space(fmt.Sprint("room", round, "b"))
+		model := map[string]string{}
+		keys := rapid.SampledFrom([]string{"a", "a/1", "a/2", "b", "b/1", "ÿ"})
+		for range rapid.IntRange(1, 4).Draw(rt, "transactions") {
+			next := maps.Clone(model)
+			fail := rapid.Bool().Draw(rt, "fail")
+			err := sp.Update(func(tx Tx) error {
+				for range rapid.IntRange(0, 6).Draw(rt, "writes") {
+					key, value := keys.Draw(rt, "key"), rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "value")
+					if rapid.Bool().Draw(rt, "put") {
+						next[key] = value
+						if err := tx.Put(key, []byte(value)); err != nil {
+							return err
+						}
+					} else {
+						delete(next, key)
+						if err := tx.Delete(key); err != nil {
+							return err
+						}
+					}
+					if v, ok := tx.Get(key); ok != has(next, key) || string(v) != next[key] {
+						rt.Fatalf("%q is %q, %v inside", key, v, ok)
+					}
+				}
+				if fail {
+					return failed
+				}
+				return nil
+			})
+			if fail != errors.Is(err, failed) || !fail && err != nil {
+				rt.Fatal(err)
+			}
+			if !fail {
+				model = next
+			}
+			for _, prefix := range []string{"", "a", "a/", "b/1", "c"} {
+				expectScan(rt, sp, prefix, model)
+			}
+			expectScan(rt, other, "", nil)
+		}
+	})
+}
+
+func has(m map[string]string, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+func expectScan(t *rapid.T, sp *Space, prefix string, model map[string]string) {
+	var want, got []string
+	for _, key := range slices.Sorted(maps.Keys(model)) {
+		if strings.HasPrefix(key, prefix) {
+			want = append(want, key+"="+model[key])
+		}
+	}
+	err := sp.View(func(tx Tx) error {
+		return tx.Scan(prefix, func(key string, value []byte) bool {
+			got = append(got, key+"="+string(value))
+			return true
+		})
+	})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("scan %q: %v, %v, want %v", prefix, got, err, want)
+	}
+}
+
+func TestScanMayDeleteWhatItVisits(t *testing.T) {
+	sp := openTest(t, Options{}).Space("room")
+	const n = 500 // more than a page
+	err := sp.Update(func(tx Tx) error {
+		for i := range n {
+			if err := tx.Put(fmt.Sprintf("%04d", i), make([]byte, 50)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	visited := 0
+	err = sp.Update(func(tx Tx) error {
+		return tx.Scan("", func(key string, _ []byte) bool {
+			visited++
+			return tx.Delete(key) == nil
+		})
+	})
+	if err != nil || visited != n {
+		t.Errorf("visited %d of %d, %v", visited, n, err)
+	}
+	stopped := 0
+	_ = sp.Update(func(tx Tx) error { return tx.Put("k", nil) })
+	err = sp.View(func(tx Tx) error {
+		if err := tx.Put("x", nil); !errors.Is(err, ErrReadOnly) {
+			t.Errorf("a View wrote: %v", err)
+		}
+		return tx.Scan("", func(string, []byte) bool { stopped++; return false })
+	})
+	if err != nil || stopped != 1 {
+		t.Errorf("%d keys left, %v", stopped, err)
+	}
+}
