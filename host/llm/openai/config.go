@@ -91,16 +91,22 @@ func httpClient(given *http.Client) *http.Client {
 	if given != nil {
 		client = *given
 	} else {
-		client.Transport = &http.Transport{
-			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSHandshakeTimeout: dialTimeout,
-			ForceAttemptHTTP2:   true,
-			MaxIdleConnsPerHost: 16,
-			IdleConnTimeout:     90 * time.Second,
-		}
+		client.Transport = NewTransport()
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &client
+}
+
+// NewTransport returns a transport fit for model endpoints: no proxy, a bound on
+// connecting, none on answering.
+func NewTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout: dialTimeout,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     90 * time.Second,
+	}
 }
 
 // sleep waits for real.

@@ -1,0 +1,206 @@
+// Package catalog is the set of models that a person may pick.
+//
+// The configured models come in, and what a look at this machine finds; llm.Model
+// values go out, by name. The built-in model is always among them.
+//
+// It does not know what is asked of a model, nor who asks.
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/extractive"
+	"github.com/bulkhead-host/bulkhead/host/llm/openai"
+)
+
+// ErrUnknown is returned when no model has the name.
+var ErrUnknown = errors.New("there is no model of that name")
+
+// DefaultOllama is where Ollama listens unless told otherwise.
+const DefaultOllama = "http://127.0.0.1:11434/v1"
+
+// Config is what a catalog is made of.
+type Config struct {
+	// Models are the configured ones, in the order in which they are shown.
+	Models []config.Model
+	// DefaultModel is the name for new conversations, "" for the first.
+	DefaultModel string
+	// Probe tells whether Refresh looks for model servers.
+	Probe bool
+	// Targets are the addresses to look at; nil for DefaultTargets.
+	Targets []Target
+	// ProbeTimeout bounds one look, 0 for a second.
+	ProbeTimeout time.Duration
+	// HTTPClient carries all requests; nil for one of the catalog's own.
+	HTTPClient *http.Client
+	// Logger gets a line for each server found or unusable; nil for none.
+	Logger *slog.Logger
+}
+
+// Catalog holds the models. It is safe for concurrent use.
+type Catalog struct {
+	cfg    Config
+	client *http.Client
+	owned  bool
+
+	configured []llm.Model
+	builtin    llm.Model
+
+	mu     sync.RWMutex // guards probed
+	probed []probed
+}
+
+// probed is a model that was found, and where.
+type probed struct {
+	llm.Model
+	key string // address and the endpoint's name
+}
+
+// New returns a catalog of the configured models and the built-in one; it does
+// not touch the network. The error is a sentence that names the model it is
+// about. The caller closes the catalog.
+func New(cfg Config) (*Catalog, error) {
+	c := &Catalog{cfg: cfg, client: cfg.HTTPClient, builtin: extractive.New()}
+	if c.client == nil {
+		c.client, c.owned = &http.Client{Transport: openai.NewTransport()}, true
+	}
+	if c.cfg.Targets == nil {
+		c.cfg.Targets = DefaultTargets()
+	}
+	c.cfg.ProbeTimeout = cmp.Or(c.cfg.ProbeTimeout, time.Second)
+	if c.cfg.Logger == nil {
+		c.cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, m := range cfg.Models {
+		if m.Provider == config.ProviderExtractive {
+			c.builtin = extractive.Named(m.Name)
+			c.configured = append(c.configured, c.builtin)
+			continue
+		}
+		model, err := c.build(m)
+		if err != nil {
+			return nil, fmt.Errorf("model %q: %w", m.Name, err)
+		}
+		c.configured = append(c.configured, model)
+	}
+	return c, nil
+}
+
+// build makes the adapter of one configured model.
+func (c *Catalog) build(m config.Model) (llm.Model, error) {
+	base := m.BaseURL
+	switch m.Provider {
+	case config.ProviderOpenAI:
+	case config.ProviderOllama:
+		base = ollamaBase(base)
+	case config.ProviderAnthropic:
+		return nil, errors.New("this build has no adapter for the provider anthropic; choose openai with an endpoint that speaks chat completions")
+	default:
+		return nil, fmt.Errorf("there is no provider %q", m.Provider)
+	}
+	return openai.New(openai.Config{
+		Name: m.Name, Provider: string(m.Provider), BaseURL: base, Model: m.Model,
+		APIKey: m.APIKey, ContextTokens: m.ContextTokens, HTTPClient: c.client,
+	})
+}
+
+// ollamaBase returns the OpenAI-compatible address of an Ollama server: its own
+// address with /v1 where no path is given.
+func ollamaBase(base string) string {
+	if base == "" {
+		return DefaultOllama
+	}
+	if u, err := url.Parse(base); err == nil && strings.Trim(u.Path, "/") == "" {
+		return strings.TrimRight(base, "/") + "/v1"
+	}
+	return base
+}
+
+// Get returns the model of that name; an empty name is the default model. It
+// returns ErrUnknown when there is none.
+func (c *Catalog) Get(name string) (llm.Model, error) {
+	if name == "" {
+		name = c.Default()
+	}
+	for _, m := range c.all() {
+		if m.Info().Name == name {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("%q: %w", name, ErrUnknown)
+}
+
+// List returns what a person may pick: the configured models, those found on this
+// machine, the built-in one.
+func (c *Catalog) List() []llm.Info {
+	models := c.all()
+	infos := make([]llm.Info, 0, len(models))
+	for _, m := range models {
+		infos = append(infos, m.Info())
+	}
+	return infos
+}
+
+// Default returns the name of the model of a new conversation: the one that the
+// configuration names where it is there, else the first of List.
+func (c *Catalog) Default() string {
+	models := c.all()
+	for _, m := range models {
+		if m.Info().Name == c.cfg.DefaultModel {
+			return c.cfg.DefaultModel
+		}
+	}
+	return models[0].Info().Name
+}
+
+// Close drops idle connections. Models stay usable.
+func (c *Catalog) Close() error {
+	if c.owned {
+		c.client.CloseIdleConnections()
+	}
+	return nil
+}
+
+// all returns every model; there is always one.
+func (c *Catalog) all() []llm.Model {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := slices.Clone(c.configured)
+	for _, p := range c.probed {
+		out = append(out, p.Model)
+	}
+	if !slices.Contains(out, c.builtin) {
+		out = append(out, c.builtin)
+	}
+	return out
+}
+
+// Refresh looks for model servers and takes in what they offer; models that are
+// gone leave the list, those that stay are the same values. Without Probe it
+// does nothing. It returns ctx.Err() when ctx ended first, and leaves the list
+// alone then; a server that is not there is no error.
+func (c *Catalog) Refresh(ctx context.Context) error {
+	if !c.cfg.Probe {
+		return nil
+	}
+	found := c.look(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probed = c.merge(found)
+	return nil
+}

@@ -1,0 +1,152 @@
+package extractive
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// answer is the text for a person, with markers such as [12].
+func (t *turn) answer() string {
+	f := read(t.results)
+	if len(f.passages) > 0 {
+		return t.quote(f)
+	}
+	if f.searched {
+		return fmt.Sprintf("I found nothing about “%s” in the documents. Try other words, or add a document that covers it.", t.subject())
+	}
+	if len(f.said) > 0 {
+		return t.report(f)
+	}
+	if talk := t.smallTalk(); talk != "" {
+		return talk
+	}
+	return t.about()
+}
+
+// maxSubjectRunes bounds how much of a question is repeated.
+const maxSubjectRunes = 80
+
+// subject is the question in few words.
+func (t *turn) subject() string {
+	s := t.query()
+	if s == "" {
+		s = strings.Join(strings.Fields(t.question), " ")
+	}
+	if utf8.RuneCountInString(s) > maxSubjectRunes {
+		s = string([]rune(s)[:maxSubjectRunes]) + "…"
+	}
+	return s
+}
+
+// quote answers from passages.
+func (t *turn) quote(f findings) string {
+	question := t.question
+	if withoutFiller(question) == "" && t.before != "" {
+		question = t.before
+	}
+	c := newCorpus(question, f.passages)
+	chosen, answers := c.choose()
+	if len(chosen) == 0 {
+		return fmt.Sprintf("I found nothing about “%s” in the documents.", t.subject())
+	}
+	body := c.render(chosen)
+	if !answers {
+		return fmt.Sprintf("I found nothing that answers “%s” directly. The closest passage:\n\n%s", t.subject(), body)
+	}
+	return body
+}
+
+// maxReportRunes bounds how much of a tool's own words is repeated.
+const maxReportRunes = 600
+
+// report repeats what tools said that brought no documents.
+func (t *turn) report(f findings) string {
+	var out []string
+	for _, text := range f.said {
+		if utf8.RuneCountInString(text) > maxReportRunes {
+			text = string([]rune(text)[:maxReportRunes]) + "…"
+		}
+		out = append(out, "> "+strings.ReplaceAll(text, "\n", "\n> "))
+	}
+	return "I found no document to quote. The tool says:\n\n" + strings.Join(out, "\n\n")
+}
+
+// render writes the chosen units: sentences of a passage as a paragraph, items
+// and rows as a list, code in a fence, each with the number of its document.
+func (c *corpus) render(chosen []unit) string {
+	var out strings.Builder
+	for i, u := range chosen {
+		follows := i > 0 && chosen[i-1].passage == u.passage
+		ref := c.passages[u.passage].Ref
+		if u.form == formCode {
+			if !follows {
+				gap(&out, "\n\n")
+				fmt.Fprintf(&out, "From “%s”%s:", c.source(u), marker(ref))
+			}
+			gap(&out, "\n\n")
+			out.WriteString(fenced(c.blocks[u.passage][u.block]))
+			continue
+		}
+		switch {
+		case u.form == formParagraph && follows && chosen[i-1].form == formParagraph && u.block-chosen[i-1].block <= 1:
+			out.WriteString(" ")
+		case u.form != formParagraph && u.sentence > 0 && follows && chosen[i-1].block == u.block:
+			out.WriteString(" ")
+		case u.form != formParagraph && follows && chosen[i-1].form == u.form:
+			gap(&out, "\n")
+		default:
+			gap(&out, "\n\n")
+		}
+		if u.form != formParagraph && !strings.HasSuffix(out.String(), " ") {
+			out.WriteString("- ")
+		}
+		out.WriteString(c.sentence(chosen, i) + marker(ref))
+	}
+	return out.String()
+}
+
+// sentence is the unit's text; a colon that introduces nothing becomes a dot.
+func (c *corpus) sentence(chosen []unit, i int) string {
+	text := plain(chosen[i].text)
+	introduces := i+1 < len(chosen) && chosen[i+1].passage == chosen[i].passage && chosen[i+1].form != formParagraph
+	if strings.HasSuffix(text, ":") && !introduces {
+		text = strings.TrimSuffix(text, ":") + "."
+	}
+	return text
+}
+
+// source names where a unit stands.
+func (c *corpus) source(u unit) string {
+	p := c.passages[u.passage]
+	if section := strings.TrimSpace(p.Section); section != "" && section != p.Title {
+		return p.Title + " › " + section
+	}
+	return p.Title
+}
+
+func gap(out *strings.Builder, space string) {
+	if out.Len() > 0 {
+		out.WriteString(space)
+	}
+}
+
+func marker(ref int) string {
+	if ref <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" [%d]", ref)
+}
+
+// fenced is code in a fence that is longer than any inside, cut at maxCodeLines.
+func fenced(b block) string {
+	lines := strings.Split(strings.Trim(b.text, "\n"), "\n")
+	if len(lines) > maxCodeLines {
+		lines = append(lines[:maxCodeLines], "…")
+	}
+	fence := "```"
+	for strings.Contains(b.text, fence) {
+		fence += "`"
+	}
+	return fence + b.language + "\n" + strings.Join(lines, "\n") + "\n" + fence
+}

@@ -1,0 +1,168 @@
+package extractive
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+)
+
+// The tools that the model knows what to do with.
+const (
+	toolSearch  = "internal_search"
+	toolOpenURL = "open_url"
+)
+
+// memoryTools take something to remember, in order of preference.
+var memoryTools = []string{"add_memory", "memory"}
+
+// turn is a request as this model reads it: the question, and what happened
+// since it was asked.
+type turn struct {
+	question string
+	// before is the question before this one, "" for none.
+	before string
+	tools  []llm.ToolDef
+	choice llm.Choice
+	called map[string]bool
+	// results are the tool messages since the question.
+	results []llm.Message
+}
+
+func readTurn(req llm.Request) turn {
+	t := turn{tools: req.Tools, choice: req.Choice, called: map[string]bool{}}
+	for _, msg := range req.Messages {
+		switch msg.Role {
+		case llm.RoleUser:
+			t.before, t.question = t.question, strings.TrimSpace(msg.Text)
+			t.results, t.called = nil, map[string]bool{}
+		case llm.RoleAssistant:
+			for _, call := range msg.ToolCalls {
+				t.called[call.Name] = true
+			}
+		case llm.RoleTool:
+			t.results = append(t.results, msg)
+			t.called[msg.ToolName] = true
+		}
+	}
+	return t
+}
+
+// tool returns the tool of that name if it is offered and was not called yet.
+func (t *turn) tool(name string) (llm.ToolDef, bool) {
+	for _, def := range t.tools {
+		if def.Name == name && !t.called[name] {
+			return def, true
+		}
+	}
+	return llm.ToolDef{}, false
+}
+
+// calls returns the calls to make now, none when it is time to answer.
+func (t *turn) calls() []llm.Event {
+	if t.choice == llm.ChoiceNone || len(t.tools) == 0 {
+		return nil
+	}
+	if def, want, ok := t.wish(); ok {
+		return []llm.Event{callOf(def, want)}
+	}
+	if t.choice == llm.ChoiceRequired && len(t.results) == 0 {
+		def := t.tools[0]
+		for _, d := range t.tools {
+			if d.Name == toolSearch {
+				def = d
+			}
+		}
+		return []llm.Event{callOf(def, material{text: t.question, query: t.query(), urls: urls(t.question)})}
+	}
+	return nil
+}
+
+// wish is the tool that the question itself asks for.
+func (t *turn) wish() (llm.ToolDef, material, bool) {
+	if links := urls(t.question); len(links) > 0 {
+		if def, ok := t.tool(toolOpenURL); ok {
+			return def, material{text: t.question, query: t.query(), urls: links}, true
+		}
+	}
+	if what, ok := toRemember(t.question); ok {
+		for _, name := range memoryTools {
+			if t.called[name] {
+				return llm.ToolDef{}, material{}, false
+			}
+			if def, ok := t.tool(name); ok {
+				return def, material{text: what, query: what}, true
+			}
+		}
+	}
+	if len(t.results) > 0 || t.smallTalk() != "" || t.query() == "" {
+		return llm.ToolDef{}, material{}, false
+	}
+	def, ok := t.tool(toolSearch)
+	return def, material{text: t.question, query: t.query()}, ok
+}
+
+// maxQueryTerms bounds what is searched for; a pasted page is no query.
+const maxQueryTerms = 24
+
+// query is the question without filler; of a question that is nothing but
+// filler ("tell me more") it is the one before.
+func (t *turn) query() string {
+	if q := withoutFiller(t.question); q != "" {
+		return q
+	}
+	if q := withoutFiller(t.before); q != "" {
+		return q
+	}
+	return ""
+}
+
+func withoutFiller(text string) string {
+	var kept []string
+	for _, word := range wordsOf(text) {
+		if !filler[fold(word)] && len(kept) < maxQueryTerms {
+			kept = append(kept, word)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// urlPattern finds addresses in running text.
+var urlPattern = regexp.MustCompile(`https?://[^\s<>"'\x60]+`)
+
+// maxURLs bounds what is opened for one question.
+const maxURLs = 5
+
+func urls(text string) []string {
+	var out []string
+	for _, u := range urlPattern.FindAllString(text, maxURLs) {
+		u = strings.TrimRight(u, ".,;:!?)]}。、")
+		if !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// rememberPattern recognises being told to remember something.
+var rememberPattern = regexp.MustCompile(`(?is)^(?:please\s+)?(?:remember|note|keep in mind|don't forget|do not forget|merke? dir|retiens|recuerda)\b[\s,:]*(?:that\s+|dass\s+|que\s+)?(.+)$`)
+
+// toRemember returns what to remember; a question ("remember what I said?") is
+// none.
+func toRemember(text string) (string, bool) {
+	m := rememberPattern.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil || strings.HasSuffix(strings.TrimSpace(text), "?") {
+		return "", false
+	}
+	return strings.TrimSpace(m[1]), true
+}
+
+func callOf(def llm.ToolDef, m material) llm.Event {
+	args, err := json.Marshal(fit(def.Parameters, m))
+	if err != nil { // fit makes only what encodes
+		args = []byte("{}")
+	}
+	return llm.ToolCallDelta{Index: 0, ID: "call_" + def.Name, Name: def.Name, ArgumentsDelta: string(args)}
+}
