@@ -1,0 +1,155 @@
+/**
+ * The REST calls that the page makes, typed. Every failure is a Failure with a
+ * sentence for a person; a 401 has the code signed_out.
+ */
+import type { Packet, RunRef } from './packets';
+
+export interface User {
+  id: string;
+  name: string;
+  operator: boolean;
+}
+
+export interface Model {
+  name: string;
+  provider: string;
+  model: string;
+  note?: string;
+  context_tokens?: number;
+}
+
+export interface Tool {
+  name: string;
+  title: string;
+  plugin: string;
+  description: string;
+  labels: string[] | null;
+}
+
+export interface Session {
+  id: string;
+  title: string;
+  created_at: string;
+  updated_at: string;
+  live_run?: string;
+  /** The message that the conversation goes on from; only in a single session. */
+  leaf?: string;
+}
+
+export type MessageStatus = 'running' | 'completed' | 'user_cancelled' | 'error' | 'interrupted' | 'awaiting_user';
+
+export interface Message {
+  id: string;
+  parent_id?: string;
+  role: 'user' | 'assistant';
+  text: string;
+  model?: string;
+  model_index?: number;
+  run?: string;
+  status: MessageStatus;
+  created_at: string;
+}
+
+export interface SessionDetail {
+  session: Session;
+  messages: Message[];
+  live_runs: RunRef[];
+}
+
+export interface StoredDocument {
+  id: string;
+  title: string;
+  uri: string;
+  media_type: string;
+  bytes: number;
+  chunks: number;
+  added_at: string;
+  updated_at: string;
+}
+
+export interface UploadResult {
+  documents: (StoredDocument & { status: 'added' | 'updated' | 'unchanged' })[];
+  failed?: { name: string; error: { code: string; message: string } }[] | null;
+}
+
+/** A call that did not give what was asked for; message is for a person. */
+export class Failure extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+const BASE = '/api/v1';
+
+/** Reads what went wrong from a reply that is not 2xx. */
+function failure(status: number, text: string): Failure {
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: string; message?: string } };
+    if (error?.message) return new Failure(error.code ?? 'failed', error.message, status);
+  } catch {
+    // Not JSON: something other than the host answered.
+  }
+  return new Failure('failed', `The host answered with status ${status} and no explanation.`, status);
+}
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const init: RequestInit = { method, headers: { Accept: 'application/json' } };
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { ...init.headers, 'Content-Type': 'application/json' };
+  }
+  let reply: Response;
+  try {
+    reply = await fetch(BASE + path, init);
+  } catch {
+    throw new Failure('unreachable', 'The host does not answer. Check that bulkhead serve is running.', 0);
+  }
+  const text = await reply.text();
+  if (!reply.ok) throw failure(reply.status, text);
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}
+
+const id = encodeURIComponent;
+
+export const me = () => call<{ user: User; version: string }>('GET', '/me');
+export const signOut = () => call<void>('POST', '/sign-out');
+export const models = () => call<{ models: Model[] | null; default: string }>('GET', '/models');
+export const tools = () => call<{ tools: Tool[] | null }>('GET', '/tools');
+
+export function sessions(before = ''): Promise<{ sessions: Session[] | null; more: boolean }> {
+  return call('GET', `/sessions?limit=50${before === '' ? '' : `&before=${id(before)}`}`);
+}
+export const session = (sid: string) => call<SessionDetail>('GET', `/sessions/${id(sid)}`);
+export const renameSession = (sid: string, title: string) => call<unknown>('PATCH', `/sessions/${id(sid)}`, { title });
+export const deleteSession = (sid: string) => call<void>('DELETE', `/sessions/${id(sid)}`);
+
+export async function runPackets(run: string): Promise<{ epoch: number; packets: Packet[]; done: boolean }> {
+  const first = await call<RunRef & { packets: Packet[] | null; done: boolean }>('GET', `/runs/${id(run)}/packets?after=0`);
+  return { epoch: first.epoch, packets: first.packets ?? [], done: first.done };
+}
+
+export const documents = () => call<{ documents: StoredDocument[] | null }>('GET', '/documents');
+export const readDocument = (did: string) => call<StoredDocument & { text: string }>('GET', `/documents/${id(did)}`);
+export const removeDocument = (did: string) => call<void>('DELETE', `/documents/${id(did)}`);
+
+/** Uploads one file; progress gets the part sent, 0 to 1. */
+export function uploadDocument(file: File, progress: (part: number) => void): Promise<UploadResult> {
+  // fetch reports no upload progress, XMLHttpRequest does.
+  const request = new XMLHttpRequest();
+  return new Promise((resolve, reject) => {
+    request.upload.onprogress = (e) => progress(e.lengthComputable && e.total > 0 ? e.loaded / e.total : 0);
+    request.onload = () => {
+      if (request.status >= 200 && request.status < 300) resolve(JSON.parse(request.responseText) as UploadResult);
+      else reject(failure(request.status, request.responseText));
+    };
+    request.onerror = () => reject(new Failure('unreachable', 'The upload broke off. The file was not added.', 0));
+    request.open('POST', `${BASE}/documents`);
+    const form = new FormData();
+    form.append('file', file, file.name);
+    request.send(form);
+  });
+}

@@ -1,0 +1,154 @@
+/**
+ * Markdown as a model or a document writes it, made safe to show. Raw HTML is
+ * text, an image is a link to it, a link leads only to http, https or mailto:
+ * rendering makes no request to anywhere. A marker [[n]] whose n was announced
+ * becomes a chip, any other stays text.
+ */
+import MarkdownIt from 'markdown-it';
+import type { Citation, SupportMark } from './run';
+
+
+interface Env {
+  citations: ReadonlyMap<number, Citation>;
+  /** Doubted uses of a citation: "number:occurrence" to the reason. */
+  doubts: ReadonlyMap<string, Doubt>;
+  /** How often each number was seen, to tell its uses apart. */
+  seen: Map<number, number>;
+}
+
+export interface Doubt {
+  support: 'weak' | 'absent';
+  reason: string;
+}
+
+const MARKER = /^\[\[(\d{1,4})\]\]/;
+const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
+
+const md = new MarkdownIt({ html: false, linkify: true, typographer: false, breaks: false });
+md.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
+md.validateLink = (url) => SAFE_LINK.test(url.trim());
+
+md.inline.ruler.before('link', 'citation', (state, silent) => {
+  if (state.src.charCodeAt(state.pos) !== 0x5b) return false;
+  const match = MARKER.exec(state.src.slice(state.pos, state.pos + 8));
+  if (!match) return false;
+  const number = Number(match[1]);
+  const env = state.env as unknown as Env;
+  if (!env.citations.has(number)) return false;
+  if (!silent) {
+    const occurrence = (env.seen.get(number) ?? 0) + 1;
+    env.seen.set(number, occurrence);
+    state.push('citation', '', 0).meta = { number, occurrence };
+  }
+  state.pos += match[0].length;
+  return true;
+});
+
+const escape = md.utils.escapeHtml;
+
+md.renderer.rules['citation'] = (tokens, index, _options, given) => {
+  const env = given as unknown as Env;
+  const { number, occurrence } = tokens[index]?.meta as { number: number; occurrence: number };
+  const title = env.citations.get(number)?.document.title ?? '';
+  const doubt = env.doubts.get(`${number}:${occurrence}`);
+  const label = `Source ${number}: ${title}${doubt ? `. ${doubtWords(doubt)}` : ''}`;
+  const cls = doubt ? `chip chip-${doubt.support}` : 'chip';
+  const words = escape(label);
+  return `<button type="button" class="${cls}" data-cite="${number}" title="${words}" aria-label="${words}">${number}</button>`;
+};
+
+/** Says in words that a source does not carry the claim beside it. */
+export function doubtWords(doubt: Doubt): string {
+  const fact = doubt.support === 'weak' ? 'The source supports this weakly' : 'The source does not support this';
+  return doubt.reason === '' ? `${fact}.` : `${fact}: ${doubt.reason}`;
+}
+
+md.renderer.rules['image'] = (tokens, index) => {
+  const token = tokens[index];
+  const src = String(token?.attrGet('src') ?? '');
+  const name = token?.content ? token.content : src;
+  if (!SAFE_LINK.test(src)) return escape(name);
+  return `<a class="image-link" href="${escape(src)}" target="_blank" rel="noopener noreferrer">Image: ${escape(name)}</a>`;
+};
+
+md.renderer.rules['link_open'] = (tokens, index, options, _env, self) => {
+  const token = tokens[index];
+  token?.attrSet('target', '_blank');
+  token?.attrSet('rel', 'noopener noreferrer');
+  return self.renderToken(tokens, index, options);
+};
+
+// The policy forbids style attributes, so alignment becomes a class.
+for (const rule of ['th_open', 'td_open']) {
+  md.renderer.rules[rule] = (tokens, index, options, _env, self) => {
+    const token = tokens[index];
+    const align = /text-align:\s*(left|right|center)/.exec(String(token?.attrGet('style') ?? ''))?.[1];
+    if (token && align) {
+      token.attrs = (token.attrs ?? []).filter(([name]) => name !== 'style');
+      token.attrSet('class', `align-${align}`);
+    }
+    return self.renderToken(tokens, index, options);
+  };
+}
+md.renderer.rules['table_open'] = () => '<div class="table" tabindex="0"><table>';
+md.renderer.rules['table_close'] = () => '</table></div>';
+
+function code(content: string, info: string): string {
+  const language = escape(info.trim().split(/\s+/)[0] ?? '');
+  return (
+    `<div class="code"><div class="code-head"><span>${language}</span>` +
+    `<button type="button" data-copy>Copy</button></div>` +
+    `<pre tabindex="0"><code>${escape(content.replace(/\n$/, ''))}</code></pre></div>`
+  );
+}
+md.renderer.rules['fence'] = (tokens, index) => code(tokens[index]?.content ?? '', tokens[index]?.info ?? '');
+md.renderer.rules['code_block'] = (tokens, index) => code(tokens[index]?.content ?? '', '');
+
+/**
+ * Renders text as the HTML of its top-level blocks, one string each. The caller
+ * sanitises each before it shows it. While an answer streams only the last ones
+ * change, so that what was read and selected stays in place.
+ */
+export function renderMarkdown(
+  text: string,
+  citations: readonly Citation[] = [],
+  supports: readonly SupportMark[] = [],
+): string[] {
+  const ours: Env = {
+    citations: new Map(citations.map((c) => [c.number, c])),
+    doubts: doubtsOf(text, supports),
+    seen: new Map(),
+  };
+  // The renderer's own type of env holds only what it adds itself.
+  const env = ours as unknown as Parameters<typeof md.parse>[1];
+  const tokens = md.parse(text, env);
+  const blocks: string[] = [];
+  let start = 0;
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i];
+    if (!token || token.level !== 0 || token.nesting === 1) continue;
+    const group = tokens.slice(start, i + 1);
+    start = i + 1;
+    blocks.push(md.renderer.render(group, md.options, env));
+  }
+  return blocks;
+}
+
+/**
+ * Finds which use of a citation each doubt is about: the last one that begins
+ * within the graded range or right behind it.
+ */
+function doubtsOf(text: string, supports: readonly SupportMark[]): Map<string, Doubt> {
+  const doubts = new Map<string, Doubt>();
+  const doubted = supports.filter((s) => s.support === 'weak' || s.support === 'absent');
+  if (doubted.length === 0) return doubts;
+  const points = Array.from(text);
+  for (const mark of doubted) {
+    const marker = `[[${mark.number}]]`;
+    const occurrence = points.slice(0, mark.end + marker.length + 2).join('').split(marker).length - 1;
+    if (occurrence > 0 && (mark.support === 'weak' || mark.support === 'absent')) {
+      doubts.set(`${mark.number}:${occurrence}`, { support: mark.support, reason: mark.reason });
+    }
+  }
+  return doubts;
+}

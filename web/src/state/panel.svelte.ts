@@ -1,0 +1,51 @@
+/** What the right pane shows: one source, or nothing. */
+import * as api from '../lib/api';
+import type { Document } from '../lib/packets';
+
+export interface Source {
+  document: Document;
+  /** The number on screen, 0 where none is shown. */
+  number: number;
+  /** The other sources of the same answer or call, in order, itself among them. */
+  among: { document: Document; number: number }[];
+}
+
+class Panel {
+  source = $state.raw<Source | null>(null);
+  text = $state('');
+  loading = $state(false);
+  error = $state('');
+  /** Gets the focus back when the pane closes. */
+  #opener: HTMLElement | null = null;
+
+  open(source: Source): void {
+    if (!this.source && document.activeElement instanceof HTMLElement) this.#opener = document.activeElement;
+    this.source = source;
+    this.text = '';
+    this.error = '';
+    this.loading = false;
+  }
+
+  close(): void {
+    this.source = null;
+    this.#opener?.focus();
+    this.#opener = null;
+  }
+
+  /** Fetches the whole text of the shown document. */
+  async read(): Promise<void> {
+    const shown = this.source;
+    if (!shown) return;
+    this.loading = true;
+    this.error = '';
+    try {
+      const { text } = await api.readDocument(shown.document.id);
+      if (this.source === shown) this.text = text;
+    } catch (error) {
+      if (this.source === shown) this.error = (error as Error).message;
+    }
+    if (this.source === shown) this.loading = false;
+  }
+}
+
+export const panel = new Panel();

@@ -1,0 +1,25 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig } from 'vitest/config';
+
+// During `npm run dev` the host answers the API; BULKHEAD_URL names it.
+const host = process.env['BULKHEAD_URL'] ?? 'http://127.0.0.1:8420';
+
+export default defineConfig({
+  plugins: [svelte()],
+  build: {
+    target: 'es2022',
+    outDir: 'dist',
+    emptyOutDir: true,
+    // Nothing may become a data: address that the page's policy would refuse.
+    assetsInlineLimit: 0,
+    cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
+    modulePreload: { polyfill: false },
+  },
+  server: {
+    proxy: {
+      '/api': { target: host, ws: true },
+      '/sign-in': { target: host },
+    },
+  },
+  test: { include: ['src/**/*.test.ts'], environment: 'node' },
+});
