@@ -1,0 +1,34 @@
+package api
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+)
+
+type toolView struct {
+	Name        string   `json:"name"`
+	Title       string   `json:"title"`
+	Plugin      string   `json:"plugin"`
+	Description string   `json:"description"`
+	Labels      []string `json:"labels"`
+}
+
+// listModels lists what a person can pick.
+func (s *Server) listModels(c *fiber.Ctx) error {
+	return c.JSON(fiber.Map{"models": append([]llm.Info{}, s.cfg.Models.List()...), "default": s.cfg.Models.Default()})
+}
+
+// listTools lists what the caller's questions may use.
+func (s *Server) listTools(c *fiber.Ctx) error {
+	tools, err := s.cfg.Plugins.Tools(s.ctx, whoOf(c).UserID)
+	if err != nil {
+		return err
+	}
+	views := make([]toolView, 0, len(tools))
+	for _, t := range tools {
+		spec := t.Spec()
+		views = append(views, toolView{spec.Name, spec.Title, spec.Plugin, spec.Description, append([]string{}, spec.Labels...)})
+	}
+	return c.JSON(fiber.Map{"tools": views})
+}

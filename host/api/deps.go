@@ -1,0 +1,42 @@
+package api
+
+import (
+	"context"
+
+	"github.com/bulkhead-host/bulkhead/host/knowledge"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/turn"
+)
+
+// Turns starts, stops and reads runs; turn.Service is the one that serves.
+type Turns interface {
+	Send(ctx context.Context, p store.Principal, in turn.Send) (turn.Ack, error)
+	Regenerate(ctx context.Context, p store.Principal, in turn.Regenerate) (turn.Ack, error)
+	Stop(ctx context.Context, p store.Principal, run string, model *int) error
+	// Open returns a cursor over the run's packets after the given seq of the
+	// given epoch, live or stored.
+	Open(ctx context.Context, p store.Principal, run string, epoch, after int64) (*turn.Cursor, error)
+	// Live returns the session's live runs and its newest run.
+	Live(ctx context.Context, p store.Principal, session string) ([]turn.LiveRun, string, error)
+}
+
+// Knowledge holds documents; knowledge.Base is the one that serves.
+type Knowledge interface {
+	Add(ctx context.Context, p store.Principal, src knowledge.Source) (knowledge.Added, error)
+	List(ctx context.Context, p store.Principal) ([]knowledge.Document, error)
+	Get(ctx context.Context, p store.Principal, id string) (knowledge.Document, error)
+	Remove(ctx context.Context, p store.Principal, id string) error
+	Read(ctx context.Context, p store.Principal, id string, offset, limit int) (text string, total int, err error)
+	// Reindex drops what the index holds of documents that are gone.
+	Reindex(ctx context.Context) (knowledge.Reindexed, error)
+	Search(ctx context.Context, p store.Principal, q knowledge.Query) ([]knowledge.Hit, error)
+}
+
+// Models lists the configured models.
+type Models interface {
+	// List describes them in the order of the configuration.
+	List() []llm.Info
+	// Default is the name of the model that answers where none is picked.
+	Default() string
+}

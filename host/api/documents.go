@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime/multipart"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/knowledge"
+	"github.com/bulkhead-host/bulkhead/host/store"
+)
+
+type documentView struct {
+	ID        string `json:"id"`
+	Title     string `json:"title"`
+	URI       string `json:"uri"`
+	MediaType string `json:"media_type"`
+	Bytes     int64  `json:"bytes"`
+	Chunks    int    `json:"chunks"`
+	AddedAt   string `json:"added_at"`
+	UpdatedAt string `json:"updated_at"`
+	// Status is added, updated or unchanged, in the reply to an upload.
+	Status string `json:"status,omitempty"`
+	// Text is there when one document was asked for.
+	Text *string `json:"text,omitempty"`
+}
+
+type failedUpload struct {
+	Name  string `json:"name"`
+	Error *Fault `json:"error"`
+}
+
+func viewDocument(d knowledge.Document) documentView {
+	return documentView{ID: d.ID, Title: d.Title, URI: d.URI, MediaType: d.MediaType, Bytes: d.Bytes, Chunks: d.Chunks,
+		AddedAt: stamp(d.AddedAt), UpdatedAt: stamp(d.UpdatedAt)}
+}
+
+// listDocuments lists a person's documents.
+func (s *Server) listDocuments(c *fiber.Ctx) error {
+	list, err := s.cfg.Knowledge.List(s.ctx, whoOf(c).Principal)
+	if err = s.readable(err); err != nil {
+		return err
+	}
+	views := make([]documentView, 0, len(list))
+	for _, d := range list {
+		views = append(views, viewDocument(d))
+	}
+	return c.JSON(fiber.Map{"documents": views})
+}
+
+// postDocuments takes files. One that cannot be taken does not keep the others
+// out.
+func (s *Server) postDocuments(c *fiber.Ctx) error {
+	form, err := c.MultipartForm()
+	if err != nil {
+		return invalid("The body must be multipart/form-data with the files in fields named file.")
+	}
+	files, uris := form.File["file"], form.Value["uri"]
+	if len(files) == 0 {
+		return invalid("The form has no field named file.")
+	}
+	if len(uris) > 0 && len(uris) != len(files) {
+		return invalid("Give one uri for each file, or none.")
+	}
+	who := whoOf(c)
+	added, failed := []documentView{}, []failedUpload{}
+	for i, file := range files {
+		uri := ""
+		if len(uris) > 0 {
+			uri = uris[i]
+		}
+		view, err := s.takeDocument(s.ctx, who, file, uri)
+		if err != nil {
+			failed = append(failed, failedUpload{fileName(file), s.faultOf(err)})
+			continue
+		}
+		added = append(added, view)
+	}
+	return c.JSON(fiber.Map{"documents": added, "failed": failed})
+}
+
+// fileName is the uploaded file's own name without any folder.
+func fileName(file *multipart.FileHeader) string {
+	return path.Base(strings.ReplaceAll(file.Filename, `\`, "/"))
+}
+
+func (s *Server) takeDocument(ctx context.Context, who caller, file *multipart.FileHeader, uri string) (documentView, error) {
+	f, err := file.Open()
+	if err != nil {
+		return documentView{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return documentView{}, err
+	}
+	src := knowledge.Source{URI: uri, Name: fileName(file), Data: data, ModTime: s.cfg.Now()}
+	if uri == "" {
+		src.URI = "upload:" + src.Name
+	}
+	if t := file.Header.Get(fiber.HeaderContentType); t != fiber.MIMEOctetStream {
+		src.MediaType = t
+	}
+	added, err := s.cfg.Knowledge.Add(ctx, who.Principal, src)
+	if err != nil {
+		return documentView{}, err
+	}
+	view := viewDocument(added.Document)
+	view.Status = string(added.Status)
+	switch added.Status {
+	case knowledge.StatusAdded:
+		s.publish(who, "document", view.ID, "created")
+	case knowledge.StatusUpdated:
+		s.publish(who, "document", view.ID, "updated")
+	}
+	return view, nil
+}
+
+// getDocument returns a document with its text.
+func (s *Server) getDocument(c *fiber.Ctx) error {
+	who, id := whoOf(c), c.Params("id")
+	d, err := s.cfg.Knowledge.Get(s.ctx, who.Principal, id)
+	if err != nil {
+		return err
+	}
+	text, _, err := s.cfg.Knowledge.Read(s.ctx, who.Principal, id, 0, 0)
+	if err != nil {
+		return err
+	}
+	view := viewDocument(d)
+	view.Text = &text
+	return c.JSON(view)
+}
+
+// deleteDocument forgets a document.
+func (s *Server) deleteDocument(c *fiber.Ctx) error {
+	who, id := whoOf(c), c.Params("id")
+	err := s.cfg.Knowledge.Remove(s.ctx, who.Principal, id)
+	if errors.Is(err, store.ErrNotFound) {
+		err = knowledge.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	s.publish(who, "document", id, "removed")
+	return c.SendStatus(fiber.StatusNoContent)
+}
+
+// searchDocuments searches a person's documents.
+func (s *Server) searchDocuments(c *fiber.Ctx) error {
+	limit, err := queryInt(c, "limit", 10)
+	if err != nil {
+		return err
+	}
+	q := strings.TrimSpace(c.Query("q"))
+	if q == "" {
+		return invalid("The query's q is empty.")
+	}
+	hits, err := s.cfg.Knowledge.Search(s.ctx, whoOf(c).Principal, knowledge.Query{Text: q, Limit: int(min(max(limit, 1), maxPage))})
+	if err != nil {
+		return err
+	}
+	return c.JSON(fiber.Map{"hits": append([]knowledge.Hit{}, hits...)})
+}
+
+func stampOrNone(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return stamp(t)
+}

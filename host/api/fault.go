@@ -1,0 +1,97 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// Fault is an error as a client gets it, over HTTP as {"error":{…}} with Status
+// and over the WebSocket in a nack.
+type Fault struct {
+	// Status is the HTTP status.
+	Status int `json:"-"`
+	// Code is one of a closed list of words, for programs.
+	Code string `json:"code"`
+	// Message is a sentence for a person.
+	Message string `json:"message"`
+	// Run is the run that is in the way, with code busy.
+	Run string `json:"run,omitempty"`
+}
+
+// Error implements error.
+func (f *Fault) Error() string { return f.Message }
+
+// The codes that this package gives; those of a turn come with turn.Error.
+const (
+	codeInvalid     = "invalid"
+	codeUnsupported = "unsupported"
+	codeTooLarge    = "too_large"
+	codeSignedOut   = "signed_out"
+	codeForbidden   = "forbidden"
+	codeNotFound    = "not_found"
+	codeConflict    = "conflict"
+	codeInternal    = "internal"
+)
+
+// statusOf gives the HTTP status for each code that may reach a client.
+var statusOf = map[string]int{
+	codeInvalid:        http.StatusBadRequest,
+	codeUnsupported:    http.StatusBadRequest,
+	codeTooLarge:       http.StatusRequestEntityTooLarge,
+	codeSignedOut:      http.StatusUnauthorized,
+	codeForbidden:      http.StatusForbidden,
+	codeNotFound:       http.StatusNotFound,
+	codeConflict:       http.StatusConflict,
+	codeInternal:       http.StatusInternalServerError,
+	"unknown_session":  http.StatusNotFound,
+	"unknown_message":  http.StatusNotFound,
+	"unknown_run":      http.StatusNotFound,
+	"unknown_document": http.StatusNotFound,
+	"unknown_user":     http.StatusNotFound,
+	"unknown_model":    http.StatusBadRequest,
+	"unknown_tool":     http.StatusBadRequest,
+	"busy":             http.StatusConflict,
+}
+
+func fault(code, message string) *Fault {
+	status, ok := statusOf[code]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	return &Fault{Status: status, Code: code, Message: message}
+}
+
+func invalid(message string) *Fault { return fault(codeInvalid, message) }
+
+// internalFault is what a client is told of an error that it cannot act on; the
+// error itself goes to the log.
+func internalFault() *Fault {
+	return fault(codeInternal, "Something went wrong in the host. The host's log says more.")
+}
+
+// sendFault answers with f.
+func sendFault(c *fiber.Ctx, f *Fault) error {
+	return c.Status(f.Status).JSON(struct {
+		Error *Fault `json:"error"`
+	}{f})
+}
+
+// fiberFault reads an error of Fiber's own, such as of an unknown route.
+func fiberFault(err error) (*Fault, bool) {
+	var e *fiber.Error
+	if !errors.As(err, &e) {
+		return nil, false
+	}
+	switch e.Code {
+	case http.StatusNotFound:
+		return fault(codeNotFound, "There is nothing at this address."), true
+	case http.StatusMethodNotAllowed:
+		return &Fault{e.Code, codeInvalid, "This address does not take that method.", ""}, true
+	case http.StatusRequestEntityTooLarge:
+		return fault(codeTooLarge, "The request is too large."), true
+	default:
+		return &Fault{e.Code, codeInvalid, "The request cannot be read.", ""}, e.Code < 500
+	}
+}

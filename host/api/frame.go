@@ -1,0 +1,206 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxFrameBytes is the largest client frame and the largest JSON request body.
+const MaxFrameBytes = 1 << 20
+
+// maxIDBytes bounds the id that a client pairs replies with.
+const maxIDBytes = 128
+
+// frameHead is what every client frame has.
+type frameHead struct {
+	Type string `json:"type"`
+	// ID is a JSON string or number and comes back as it was.
+	ID json.RawMessage `json:"id,omitempty"`
+}
+
+// sendBody is the body of a send, over the WebSocket and over HTTP alike.
+type sendBody struct {
+	RequestID       string          `json:"request_id"`
+	SessionID       string          `json:"session_id"`
+	ParentMessageID string          `json:"parent_message_id"`
+	Text            string          `json:"text"`
+	Files           []string        `json:"files"`
+	Models          []string        `json:"models"`
+	AgentID         string          `json:"agent_id"`
+	Tools           []string        `json:"tools"`
+	ForcedTool      string          `json:"forced_tool"`
+	DeepResearch    bool            `json:"deep_research"`
+	Private         bool            `json:"private"`
+	Options         json.RawMessage `json:"options"`
+}
+
+// unsupported names the first field that asks for what this host has not.
+func (b sendBody) unsupported() string {
+	switch {
+	case len(b.Files) > 0:
+		return "files"
+	case b.AgentID != "":
+		return "agent_id"
+	case b.DeepResearch:
+		return "deep_research"
+	case len(b.Options) > 0 && string(b.Options) != "null" && string(b.Options) != "{}":
+		return "options"
+	}
+	return ""
+}
+
+type sendFrame struct {
+	frameHead
+	sendBody
+}
+
+type regenerateFrame struct {
+	frameHead
+	RequestID string   `json:"request_id"`
+	MessageID string   `json:"message_id"`
+	Models    []string `json:"models"`
+}
+
+type selectFrame struct {
+	frameHead
+	RequestID string `json:"request_id"`
+	MessageID string `json:"message_id"`
+}
+
+type resumeFrame struct {
+	frameHead
+	Run      string `json:"run"`
+	Epoch    int64  `json:"epoch"`
+	AfterSeq int64  `json:"after_seq"`
+}
+
+type attachFrame struct {
+	frameHead
+	SessionID string `json:"session_id"`
+}
+
+type detachFrame struct {
+	frameHead
+	Run string `json:"run"`
+}
+
+type stopFrame struct {
+	frameHead
+	Run        string `json:"run"`
+	ModelIndex *int   `json:"model_index"`
+}
+
+type pingFrame struct{ frameHead }
+
+// laterFrames are types of the protocol that this host does not serve yet; they
+// are refused by name, so that a client can tell them from a mistake.
+var laterFrames = map[string]bool{"continue": true, "approve": true, "answer": true}
+
+// decodeFrame reads a client frame. It returns a pointer to one of the frame
+// structs, and the frame's id wherever it could be read. The fault has code
+// too_large, invalid or unsupported.
+func decodeFrame(data []byte) (frame any, id json.RawMessage, f *Fault) {
+	if len(data) > MaxFrameBytes {
+		return nil, nil, fault(codeTooLarge, "The frame is larger than 1 MiB.")
+	}
+	if !utf8.Valid(data) {
+		return nil, nil, invalid("The frame is not valid UTF-8.")
+	}
+	var head frameHead
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, nil, invalid("The frame is not a JSON object with a type.")
+	}
+	if string(head.ID) == "null" {
+		head.ID = nil
+	}
+	if !validID(head.ID) {
+		return nil, nil, invalid("The frame's id must be a short string or a number.")
+	}
+	switch head.Type {
+	case "send":
+		frame = new(sendFrame)
+	case "regenerate":
+		frame = new(regenerateFrame)
+	case "select":
+		frame = new(selectFrame)
+	case "resume":
+		frame = new(resumeFrame)
+	case "attach":
+		frame = new(attachFrame)
+	case "detach":
+		frame = new(detachFrame)
+	case "stop":
+		frame = new(stopFrame)
+	case "ping":
+		frame = new(pingFrame)
+	case "":
+		return nil, head.ID, invalid("The frame has no type.")
+	default:
+		if laterFrames[head.Type] {
+			return nil, head.ID, fault(codeUnsupported, "This host does not serve "+head.Type+".")
+		}
+		return nil, head.ID, fault(codeUnsupported, "The frame's type is not known.")
+	}
+	if err := decodeStrict(data, frame); err != nil {
+		return nil, head.ID, invalid(sentenceOf("frame", err))
+	}
+	return frame, head.ID, nil
+}
+
+// validID tells whether id is absent, a short string or a number.
+func validID(id json.RawMessage) bool {
+	if len(id) == 0 {
+		return true
+	}
+	if len(id) > maxIDBytes {
+		return false
+	}
+	return id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9'
+}
+
+// errTrailing is returned when something follows a JSON value.
+var errTrailing = errors.New("something follows the JSON value")
+
+// decodeStrict reads one JSON value and nothing else, with no unknown field.
+func decodeStrict(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errTrailing
+	}
+	return nil
+}
+
+// sentenceOf says in a sentence what is wrong with a client's JSON.
+func sentenceOf(what string, err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return fmt.Sprintf("The %s's field %s cannot be a %s.", what, wrong.Field, wrong.Value)
+	case strings.HasPrefix(err.Error(), "json: unknown field "):
+		return fmt.Sprintf("The %s has an unknown field %s.", what, clip(strings.TrimPrefix(err.Error(), "json: unknown field "), 80))
+	case errors.Is(err, errTrailing):
+		return fmt.Sprintf("The %s is more than one JSON value.", what)
+	default:
+		return fmt.Sprintf("The %s is not valid JSON.", what)
+	}
+}
+
+// clip shortens s to at most n bytes at a rune's border.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

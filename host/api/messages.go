@@ -1,0 +1,130 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/api/aggregate"
+	"github.com/bulkhead-host/bulkhead/host/turn"
+)
+
+// newSessionID in place of a session's id opens one.
+const newSessionID = "new"
+
+// postBody is the body of POST messages: that of a send and how to answer.
+type postBody struct {
+	sendBody
+	// Stream false asks for the whole answer in one reply.
+	Stream *bool `json:"stream"`
+}
+
+// postAck is the reply of a request that started a run.
+type postAck struct {
+	Run           string   `json:"run"`
+	Epoch         int64    `json:"epoch"`
+	SessionID     string   `json:"session_id"`
+	UserMessageID string   `json:"user_message_id,omitempty"`
+	MessageIDs    []string `json:"message_ids,omitempty"`
+}
+
+func ackOf(a turn.Ack) postAck {
+	return postAck{a.Run, a.Epoch, a.SessionID, a.UserMessageID, a.MessageIDs}
+}
+
+// postMessage starts a run and answers with its ack, its events or its whole.
+func (s *Server) postMessage(c *fiber.Ctx) error {
+	var b postBody
+	if err := readJSON(c, &b); err != nil {
+		return err
+	}
+	if id := c.Params("id"); id != newSessionID {
+		if b.SessionID != "" && b.SessionID != id {
+			return invalid("session_id is not the session of the address.")
+		}
+		b.SessionID = id
+	}
+	if err := s.takeRequestID(c, &b.RequestID); err != nil {
+		return err
+	}
+	who := whoOf(c)
+	ack, err := s.startSend(s.ctx, who, b.sendBody)
+	if err != nil {
+		return err
+	}
+	switch {
+	case b.Stream != nil && !*b.Stream:
+		return s.replyWhole(c, who, ack)
+	case wantsEvents(c):
+		cursor, err := s.cfg.Turns.Open(s.ctx, who.Principal, ack.Run, ack.Epoch, 0)
+		if err != nil {
+			return err
+		}
+		return s.streamRun(c, cursor)
+	default:
+		return c.Status(fiber.StatusAccepted).JSON(ackOf(ack))
+	}
+}
+
+// takeRequestID fills in the request id from the header, or makes one.
+func (s *Server) takeRequestID(c *fiber.Ctx, id *string) error {
+	key := c.Get("Idempotency-Key")
+	switch {
+	case key != "" && *id != "" && key != *id:
+		return invalid("request_id and Idempotency-Key differ.")
+	case *id != "":
+	case key != "":
+		*id = key
+	default:
+		*id = s.cfg.NewRequestID()
+	}
+	return nil
+}
+
+func wantsEvents(c *fiber.Ctx) bool {
+	return strings.Contains(c.Get(fiber.HeaderAccept), "text/event-stream")
+}
+
+// replyWhole waits for the run's end and answers with all of it.
+func (s *Server) replyWhole(c *fiber.Ctx, who caller, ack turn.Ack) error {
+	cursor, err := s.cfg.Turns.Open(s.ctx, who.Principal, ack.Run, ack.Epoch, 0)
+	if err != nil {
+		return err
+	}
+	var whole aggregate.Aggregator
+	for {
+		entries, err := cursor.Next(s.streams)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if s.streams.Err() != nil {
+			return &Fault{Status: fiber.StatusServiceUnavailable, Code: codeInternal, Message: "The host is shutting down. The answer is kept as far as it came."}
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			whole.Add(e.Packet)
+		}
+	}
+	run := whole.Run()
+	run.SessionID = ack.SessionID
+	return c.JSON(run)
+}
+
+// readJSON reads the request's body, strictly.
+func readJSON(c *fiber.Ctx, into any) error {
+	if t, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";"); strings.TrimSpace(t) != fiber.MIMEApplicationJSON {
+		return &Fault{Status: fiber.StatusUnsupportedMediaType, Code: codeInvalid, Message: "The body must be JSON, with Content-Type: application/json."}
+	}
+	if !json.Valid(c.Body()) {
+		return invalid("The body is not valid JSON.")
+	}
+	if err := decodeStrict(c.Body(), into); err != nil {
+		return invalid(sentenceOf("body", err))
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"github.com/gofiber/fiber/v2"
+)
+
+// apiRoot is where the programs' part of the address space begins.
+const apiRoot = "/api/v1"
+
+// route lays out every address.
+func (s *Server) route() {
+	s.app.Use(s.recoverPanic(), secure, s.checkHost)
+	s.app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok\n") })
+	s.app.Get("/readyz", s.readyz)
+	s.app.Get("/sign-in", s.signIn)
+
+	api := s.app.Group(apiRoot, s.checkOrigin, s.authenticate)
+	api.Get("/ws", s.webSocket)
+	api.Get("/events", s.userEvents)
+	api.Post("/sign-out", s.signOut)
+	api.Get("/me", s.me)
+	api.Get("/models", s.listModels)
+	api.Get("/tools", s.listTools)
+
+	api.Get("/sessions", s.listSessions)
+	api.Get("/sessions/:id", s.getSession)
+	api.Patch("/sessions/:id", s.patchSession)
+	api.Delete("/sessions/:id", s.deleteSession)
+	api.Post("/sessions/:id/messages", s.postMessage)
+
+	api.Get("/runs/:run", s.getRun)
+	api.Post("/runs/:run/stop", s.stopRun)
+	api.Get("/runs/:run/packets", s.runPackets)
+	api.Get("/runs/:run/events", s.runEvents)
+
+	api.Get("/documents", s.listDocuments)
+	api.Post("/documents", s.postDocuments)
+	api.Get("/documents/search", s.searchDocuments)
+	api.Get("/documents/:id", s.getDocument)
+	api.Delete("/documents/:id", s.deleteDocument)
+
+	operator := api.Group("", operatorOnly)
+	operator.Get("/plugins", s.listPlugins)
+	operator.Get("/users", s.listUsers)
+	operator.Post("/users", s.postUser)
+	operator.Delete("/users/:name", s.deleteUser)
+	operator.Post("/users/:name/link", s.postLink)
+
+	api.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
+	s.app.Use("/api", func(*fiber.Ctx) error { return fiber.ErrNotFound })
+	s.app.Use(s.page)
+}
+
+// readyz tells whether questions can be served.
+func (s *Server) readyz(c *fiber.Ctx) error {
+	s.mu.Lock()
+	stopped := s.stopped
+	s.mu.Unlock()
+	if stopped {
+		return c.Status(fiber.StatusServiceUnavailable).SendString("shutting down\n")
+	}
+	if s.cfg.Ready != nil {
+		if err := s.cfg.Ready(); err != nil {
+			return c.Status(fiber.StatusServiceUnavailable).SendString(err.Error() + "\n")
+		}
+	}
+	return c.SendString("ready\n")
+}

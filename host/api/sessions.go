@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/store"
+)
+
+const (
+	// maxPage is the largest page of a list.
+	maxPage = 200
+	// maxTitle is the longest title of a session, in code points.
+	maxTitle = 200
+)
+
+type sessionView struct {
+	ID        string `json:"id"`
+	Title     string `json:"title"`
+	CreatedAt string `json:"created_at"`
+	UpdatedAt string `json:"updated_at"`
+	Private   bool   `json:"private,omitempty"`
+	LiveRun   string `json:"live_run,omitempty"`
+	Leaf      string `json:"leaf,omitempty"`
+}
+
+type messageView struct {
+	ID         string `json:"id"`
+	ParentID   string `json:"parent_id,omitempty"`
+	Role       string `json:"role"`
+	Text       string `json:"text"`
+	Model      string `json:"model,omitempty"`
+	ModelIndex *int   `json:"model_index,omitempty"`
+	Run        string `json:"run,omitempty"`
+	Status     string `json:"status"`
+	CreatedAt  string `json:"created_at"`
+	// Error is what ended the answer, for a person.
+	Error *Fault `json:"error,omitempty"`
+}
+
+func viewSession(x store.Session) sessionView {
+	return sessionView{ID: x.ID, Title: x.Title, CreatedAt: stamp(x.CreatedAt), UpdatedAt: stamp(x.UpdatedAt), Private: x.Private}
+}
+
+func viewMessage(m store.Message) messageView {
+	v := messageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, Model: m.Model, Run: m.Run,
+		Status: m.Status, CreatedAt: stamp(m.CreatedAt)}
+	if m.Role == store.RoleAssistant {
+		v.ModelIndex = &m.ModelIndex
+	}
+	if m.ErrorCode != "" {
+		v.Error = &Fault{Code: m.ErrorCode, Message: m.ErrorMessage}
+	}
+	return v
+}
+
+// listSessions lists the newest conversations.
+func (s *Server) listSessions(c *fiber.Ctx) error {
+	limit, err := queryInt(c, "limit", 50)
+	if err != nil {
+		return err
+	}
+	limit = min(max(limit, 1), maxPage)
+	who := whoOf(c)
+	list, err := s.cfg.Store.Sessions(s.ctx, who.Principal, int(limit)+1, c.Query("before"))
+	if err = s.readable(err); err != nil {
+		return sessionFault(err)
+	}
+	more := len(list) > int(limit)
+	views := make([]sessionView, 0, len(list))
+	for _, x := range list[:min(len(list), int(limit))] {
+		v := viewSession(x)
+		v.LiveRun = s.liveRunOf(s.ctx, who, x.ID)
+		views = append(views, v)
+	}
+	return c.JSON(fiber.Map{"sessions": views, "more": more})
+}
+
+// liveRunOf returns the live run of a session, "" where it has none.
+func (s *Server) liveRunOf(ctx context.Context, who caller, session string) string {
+	run, err := s.cfg.Store.LiveRun(ctx, who.Principal, session)
+	if err != nil {
+		return ""
+	}
+	return run.ID
+}
+
+// readable passes an error on unless it only names single records that cannot
+// be read: the rest of a list is worth more than nothing. Those are logged.
+func (s *Server) readable(err error) error {
+	var bad *store.RecordError
+	if errors.As(err, &bad) && !errors.Is(err, store.ErrNotFound) {
+		s.cfg.Logger.Error("a record cannot be read", "error", err)
+		return nil
+	}
+	return err
+}
+
+// sessionFault names the session where the store has no record.
+func sessionFault(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fault("unknown_session", "There is no such conversation.")
+	}
+	return err
+}
+
+// getSession returns a conversation with the whole tree of its messages.
+func (s *Server) getSession(c *fiber.Ctx) error {
+	who, id := whoOf(c), c.Params("id")
+	session, err := s.cfg.Store.Session(s.ctx, who.Principal, id)
+	if err != nil {
+		return sessionFault(err)
+	}
+	messages, err := s.cfg.Store.Messages(s.ctx, who.Principal, id)
+	if err = s.readable(err); err != nil {
+		return sessionFault(err)
+	}
+	live, _, err := s.cfg.Turns.Live(s.ctx, who.Principal, id)
+	if err != nil {
+		return err
+	}
+	view := viewSession(session)
+	view.Leaf = session.Leaf
+	if len(live) > 0 {
+		view.LiveRun = live[0].Run
+	}
+	views := make([]messageView, 0, len(messages))
+	for _, m := range messages {
+		views = append(views, viewMessage(m))
+	}
+	return c.JSON(fiber.Map{"session": view, "messages": views, "live_runs": liveRuns(live)})
+}
+
+// patchSession renames a conversation.
+func (s *Server) patchSession(c *fiber.Ctx) error {
+	var b struct {
+		Title string `json:"title"`
+	}
+	if err := readJSON(c, &b); err != nil {
+		return err
+	}
+	b.Title = strings.Join(strings.Fields(b.Title), " ")
+	if b.Title == "" || utf8.RuneCountInString(b.Title) > maxTitle {
+		return invalid("A title has 1 to 200 characters.")
+	}
+	who := whoOf(c)
+	session, err := s.cfg.Store.RenameSession(s.ctx, who.Principal, c.Params("id"), b.Title)
+	if err != nil {
+		return sessionFault(err)
+	}
+	s.publish(who, "session", session.ID, "updated")
+	return c.JSON(fiber.Map{"session": viewSession(session)})
+}
+
+// deleteSession deletes a conversation and all that belongs to it.
+func (s *Server) deleteSession(c *fiber.Ctx) error {
+	who, id := whoOf(c), c.Params("id")
+	if err := s.cfg.Store.DeleteSession(s.ctx, who.Principal, id); err != nil {
+		return sessionFault(err)
+	}
+	s.publish(who, "session", id, "removed")
+	return c.SendStatus(fiber.StatusNoContent)
+}
+
+// selectMessage lets the conversation go on with the branch of a message.
+func (s *Server) selectMessage(ctx context.Context, who caller, id string) error {
+	message, err := s.cfg.Store.Message(ctx, who.Principal, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return fault("unknown_message", "There is no such message.")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := s.cfg.Store.SelectLeaf(ctx, who.Principal, message.Session, id); err != nil {
+		return sessionFault(err)
+	}
+	s.publish(who, "session", message.Session, "updated")
+	return nil
+}

@@ -1,0 +1,159 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/bulkhead-host/bulkhead/host/turn"
+)
+
+// ackFrame grants a client frame; which fields it has depends on the type.
+type ackFrame struct {
+	Type          string          `json:"type"`
+	ID            json.RawMessage `json:"id,omitempty"`
+	Run           string          `json:"run,omitempty"`
+	Epoch         int64           `json:"epoch,omitempty"`
+	Reset         bool            `json:"reset,omitempty"`
+	SessionID     string          `json:"session_id,omitempty"`
+	UserMessageID string          `json:"user_message_id,omitempty"`
+	MessageID     string          `json:"message_id,omitempty"`
+	MessageIDs    []string        `json:"message_ids,omitempty"`
+}
+
+// attachAck grants an attach.
+type attachAck struct {
+	Type      string          `json:"type"`
+	ID        json.RawMessage `json:"id,omitempty"`
+	LiveRuns  []liveRun       `json:"live_runs"`
+	LatestRun string          `json:"latest_run,omitempty"`
+}
+
+type liveRun struct {
+	Run   string `json:"run"`
+	Epoch int64  `json:"epoch"`
+}
+
+// handle answers one well-formed frame.
+func (s *socket) handle(ctx context.Context, id json.RawMessage, frame any) {
+	var err error
+	switch f := frame.(type) {
+	case *sendFrame:
+		err = s.handleSend(ctx, id, f.sendBody)
+	case *regenerateFrame:
+		err = s.handleRegenerate(ctx, id, f)
+	case *selectFrame:
+		err = s.handleSelect(ctx, id, f)
+	case *resumeFrame:
+		err = s.handleResume(ctx, id, f)
+	case *attachFrame:
+		err = s.handleAttach(ctx, id, f)
+	case *detachFrame:
+		s.unfollow(f.Run)
+		s.sendJSON(ctx, ackFrame{Type: "ack", ID: id, Run: f.Run})
+	case *stopFrame:
+		if err = s.srv.cfg.Turns.Stop(ctx, s.who.Principal, f.Run, f.ModelIndex); err == nil {
+			s.sendJSON(ctx, ackFrame{Type: "ack", ID: id, Run: f.Run})
+		}
+	case *pingFrame:
+		s.sendJSON(ctx, ackFrame{Type: "pong", ID: id})
+	}
+	if err != nil {
+		s.nack(ctx, id, s.srv.faultOf(err))
+	}
+}
+
+func (s *socket) handleSend(ctx context.Context, id json.RawMessage, body sendBody) error {
+	if err := s.room(""); err != nil {
+		return err
+	}
+	ack, err := s.srv.startSend(ctx, s.who, body)
+	if err != nil {
+		return err
+	}
+	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID,
+		UserMessageID: ack.UserMessageID, MessageIDs: ack.MessageIDs})
+}
+
+func (s *socket) handleRegenerate(ctx context.Context, id json.RawMessage, f *regenerateFrame) error {
+	if err := s.room(""); err != nil {
+		return err
+	}
+	ack, err := s.srv.startRegenerate(ctx, s.who, f.RequestID, f.MessageID, f.Models)
+	if err != nil {
+		return err
+	}
+	reply := ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID,
+		UserMessageID: ack.UserMessageID, MessageIDs: ack.MessageIDs}
+	if len(ack.MessageIDs) > 0 {
+		reply.MessageID = ack.MessageIDs[0]
+	}
+	return s.begin(ctx, ack, reply)
+}
+
+// begin acknowledges a run and follows it from its first packet.
+func (s *socket) begin(ctx context.Context, ack turn.Ack, reply ackFrame) error {
+	cursor, err := s.srv.cfg.Turns.Open(ctx, s.who.Principal, ack.Run, ack.Epoch, 0)
+	if err != nil {
+		return err
+	}
+	s.unfollow(ack.Run)
+	// Between the ack and now the log may have been compacted; what the client
+	// gets is the cursor's epoch.
+	reply.Epoch = cursor.Epoch
+	if s.sendJSON(ctx, reply) {
+		s.follow(ctx, ack.Run, cursor)
+	}
+	return nil
+}
+
+func (s *socket) handleResume(ctx context.Context, id json.RawMessage, f *resumeFrame) error {
+	if f.AfterSeq < 0 {
+		return invalid("after_seq must not be negative.")
+	}
+	if err := s.room(f.Run); err != nil {
+		return err
+	}
+	cursor, err := s.srv.cfg.Turns.Open(ctx, s.who.Principal, f.Run, f.Epoch, f.AfterSeq)
+	if err != nil {
+		return err
+	}
+	s.unfollow(f.Run)
+	if s.sendJSON(ctx, ackFrame{Type: "ack", ID: id, Run: f.Run, Epoch: cursor.Epoch, Reset: cursor.Reset}) {
+		s.follow(ctx, f.Run, cursor)
+	}
+	return nil
+}
+
+// room tells whether this connection may follow one more run.
+func (s *socket) room(run string) error {
+	s.sweep()
+	if _, again := s.followed[run]; !again && len(s.followed) >= maxFollowed {
+		return invalid("This connection follows too many runs. Detach from one first.")
+	}
+	return nil
+}
+
+func (s *socket) handleAttach(ctx context.Context, id json.RawMessage, f *attachFrame) error {
+	runs, latest, err := s.srv.cfg.Turns.Live(ctx, s.who.Principal, f.SessionID)
+	if err != nil {
+		return err
+	}
+	s.sendJSON(ctx, attachAck{"ack", id, liveRuns(runs), latest})
+	return nil
+}
+
+func (s *socket) handleSelect(ctx context.Context, id json.RawMessage, f *selectFrame) error {
+	if err := s.srv.selectMessage(ctx, s.who, f.MessageID); err != nil {
+		return err
+	}
+	s.sendJSON(ctx, ackFrame{Type: "ack", ID: id})
+	return nil
+}
+
+func liveRuns(runs []turn.LiveRun) []liveRun {
+	out := make([]liveRun, 0, len(runs))
+	for _, r := range runs {
+		out = append(out, liveRun{r.Run, r.Epoch})
+	}
+	return out
+}

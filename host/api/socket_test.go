@@ -1,0 +1,497 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+)
+
+// wire is the client's end of a WebSocket.
+type wire struct {
+	t    *testing.T
+	conn *websocket.Conn
+	// packets are those that came while something else was waited for.
+	packets []packet.Packet
+	events  []Event
+}
+
+// frameIn is a server frame as a client reads it.
+type frameIn struct {
+	Type          string          `json:"type"`
+	ID            json.RawMessage `json:"id"`
+	Run           string          `json:"run"`
+	Epoch         int64           `json:"epoch"`
+	Reset         bool            `json:"reset"`
+	SessionID     string          `json:"session_id"`
+	UserMessageID string          `json:"user_message_id"`
+	MessageID     string          `json:"message_id"`
+	LiveRuns      []liveRun       `json:"live_runs"`
+	LatestRun     string          `json:"latest_run"`
+	Packets       []packet.Packet `json:"packets"`
+	Error         Fault           `json:"error"`
+	Topic         string          `json:"topic"`
+	Change        string          `json:"change"`
+}
+
+func (h *testHost) dialOptions() *websocket.DialOptions {
+	return &websocket.DialOptions{Subprotocols: []string{subprotocol}, HTTPClient: h.client,
+		HTTPHeader: http.Header{"Cookie": {cookieName + "=" + h.cookie}, "Origin": {h.base}}}
+}
+
+func (h *testHost) dial() *wire {
+	h.t.Helper()
+	conn, _, err := websocket.Dial(h.t.Context(), h.base+apiRoot+"/ws", h.dialOptions())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	conn.SetReadLimit(64 << 20)
+	h.t.Cleanup(func() { conn.CloseNow() })
+	return &wire{t: h.t, conn: conn}
+}
+
+func (w *wire) write(frame string) {
+	w.t.Helper()
+	if err := w.conn.Write(w.t.Context(), websocket.MessageText, []byte(frame)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// read returns the next frame that is no event.
+func (w *wire) read() frameIn {
+	w.t.Helper()
+	for {
+		_, data, err := w.conn.Read(w.t.Context())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		var f frameIn
+		if err := json.Unmarshal(data, &f); err != nil {
+			w.t.Fatalf("%v in %s", err, data)
+		}
+		if f.Type != "event" {
+			return f
+		}
+		var e Event
+		if err := json.Unmarshal(data, &e); err != nil {
+			// The id of an event is a string, as that of frames is not always.
+			w.t.Fatal(err)
+		}
+		w.events = append(w.events, e)
+	}
+}
+
+// reply returns the next frame that is neither an event nor packets.
+func (w *wire) reply() frameIn {
+	w.t.Helper()
+	for {
+		f := w.read()
+		if f.Type != "packets" {
+			return f
+		}
+		w.packets = append(w.packets, f.Packets...)
+	}
+}
+
+// ask writes a frame and returns its reply.
+func (w *wire) ask(frame string) frameIn {
+	w.t.Helper()
+	w.write(frame)
+	return w.reply()
+}
+
+// until gathers packets until done says so.
+func (w *wire) until(done func(packet.Packet) bool) []packet.Packet {
+	w.t.Helper()
+	for i := 0; ; i++ {
+		for i >= len(w.packets) {
+			f := w.read()
+			if f.Type != "packets" {
+				w.t.Fatalf("got a frame %+v while waiting for packets", f)
+			}
+			w.packets = append(w.packets, f.Packets...)
+		}
+		if done(w.packets[i]) {
+			got := w.packets[:i+1]
+			w.packets = w.packets[i+1:]
+			return got
+		}
+	}
+}
+
+func says(text string) func(packet.Packet) bool {
+	return func(p packet.Packet) bool {
+		d, ok := p.Obj.(packet.MessageDelta)
+		return ok && strings.Contains(d.Content, text)
+	}
+}
+
+func textOf(packets []packet.Packet) string {
+	var b strings.Builder
+	for _, p := range packets {
+		if d, ok := p.Obj.(packet.MessageDelta); ok {
+			b.WriteString(d.Content)
+		}
+	}
+	return b.String()
+}
+
+// checkSeq checks that the packets go on from after without a gap.
+func checkSeq(t *testing.T, packets []packet.Packet, after int64) {
+	t.Helper()
+	for i, p := range packets {
+		if p.Seq != after+1+int64(i) {
+			t.Fatalf("packet %d has seq %d, want %d", i, p.Seq, after+1+int64(i))
+		}
+	}
+}
+
+func sendFrameText(id, text string) string {
+	data, _ := json.Marshal(map[string]any{"type": "send", "id": id, "request_id": uuid.NewString(), "text": text}) // strings encode
+	return string(data)
+}
+
+func TestSendAnswersWithAckBeforePackets(t *testing.T) {
+	h := newHost(t)
+	h.model.Add(llmtest.Answer().Text("The ", "answer."))
+	w := h.dial()
+	w.write(sendFrameText("a1", "What?"))
+	ack := w.read()
+	if ack.Type != "ack" || string(ack.ID) != `"a1"` || ack.Run == "" || ack.Epoch != 1 || ack.SessionID == "" || ack.UserMessageID == "" {
+		t.Fatalf("the first frame is %+v", ack)
+	}
+	packets := w.until(endsRun)
+	checkSeq(t, packets, 0)
+	if got := textOf(packets); got != "The answer." {
+		t.Errorf("text %q", got)
+	}
+}
+
+func TestSameRequestAttachesAgainFromTheStart(t *testing.T) {
+	h := newHost(t)
+	gate := make(chan struct{})
+	h.model.Add(llmtest.Answer().Text("one ").Gate(gate).Text("two"))
+	frame := sendFrameText("1", "What?")
+	first := h.dial()
+	ack := first.ask(frame)
+	first.until(says("one"))
+	second := h.dial()
+	again := second.ask(frame)
+	if again.Run != ack.Run || again.UserMessageID != ack.UserMessageID {
+		t.Errorf("the same request got %+v, then %+v", ack, again)
+	}
+	checkSeq(t, second.until(says("one")), 0)
+	close(gate)
+	for _, w := range []*wire{first, second} {
+		w.until(endsRun)
+	}
+	changed := strings.Replace(frame, "What?", "Who?", 1)
+	if nack := second.ask(changed); nack.Type != "nack" || nack.Error.Code != codeConflict {
+		t.Errorf("another body under the same id got %+v", nack)
+	}
+}
+
+func TestResumeGoesOnWhereTheClientWas(t *testing.T) {
+	h := newHost(t)
+	gate := make(chan struct{})
+	h.model.Add(llmtest.Answer().Text("one ").Gate(gate).Text("two"))
+	w := h.dial()
+	ack := w.ask(sendFrameText("1", "What?"))
+	seen := w.until(says("one"))
+	last := seen[len(seen)-1].Seq
+	w.conn.CloseNow()
+
+	w = h.dial()
+	attached := w.ask(`{"type":"attach","id":1,"session_id":"` + ack.SessionID + `"}`)
+	if len(attached.LiveRuns) != 1 || attached.LiveRuns[0].Run != ack.Run || attached.LatestRun != ack.Run {
+		t.Fatalf("attach got %+v", attached)
+	}
+	resume := func(epoch, after int64) frameIn {
+		f, _ := json.Marshal(map[string]any{"type": "resume", "id": 2, "run": ack.Run, "epoch": epoch, "after_seq": after}) // plain values encode
+		return w.ask(string(f))
+	}
+	if r := resume(1, last); r.Type != "ack" || r.Reset || r.Epoch != 1 {
+		t.Fatalf("resume got %+v", r)
+	}
+	close(gate)
+	rest := w.until(endsRun)
+	checkSeq(t, rest, last)
+	if got := textOf(seen) + textOf(rest); got != "one two" {
+		t.Errorf("text over both connections is %q", got)
+	}
+	// Another epoch: everything from the start, stored by now or not.
+	if r := resume(7, 3); !r.Reset || r.Epoch != 1 {
+		t.Fatalf("resume in another epoch got %+v", r)
+	}
+	checkSeq(t, w.until(endsRun), 0)
+}
+
+func TestStopEndsTheRun(t *testing.T) {
+	h := newHost(t)
+	h.model.Add(llmtest.Answer().Text("one ").Gate(nil))
+	w := h.dial()
+	ack := w.ask(sendFrameText("1", "What?"))
+	w.until(says("one"))
+	for range 2 { // it may be repeated
+		if r := w.ask(`{"type":"stop","id":2,"run":"` + ack.Run + `"}`); r.Type != "ack" {
+			t.Fatalf("stop got %+v", r)
+		}
+	}
+	packets := w.until(endsRun)
+	if stop := packets[len(packets)-1].Obj.(packet.Stop); stop.Reason != packet.StopUserCancelled {
+		t.Errorf("the run stopped with %s", stop.Reason)
+	}
+}
+
+func TestOneLiveRunPerSession(t *testing.T) {
+	h := newHost(t)
+	gate := make(chan struct{})
+	h.model.Add(llmtest.Answer().Text("one ").Gate(gate))
+	w := h.dial()
+	ack := w.ask(sendFrameText("1", "What?"))
+	second := strings.Replace(sendFrameText("2", "And?"), `"text"`, `"session_id":"`+ack.SessionID+`","text"`, 1)
+	if nack := w.ask(second); nack.Type != "nack" || nack.Error.Code != "busy" || nack.Run != ack.Run || string(nack.ID) != `"2"` {
+		t.Errorf("a second send got %+v", nack)
+	}
+	close(gate)
+	w.until(endsRun)
+}
+
+func TestDetachLetsTheRunGoOn(t *testing.T) {
+	h := newHost(t)
+	gate := make(chan struct{})
+	h.model.Add(llmtest.Answer().Text("one ").Gate(gate).Text("two"))
+	w := h.dial()
+	ack := w.ask(sendFrameText("1", "What?"))
+	w.until(says("one"))
+	if r := w.ask(`{"type":"detach","id":2,"run":"` + ack.Run + `"}`); r.Type != "ack" {
+		t.Fatalf("detach got %+v", r)
+	}
+	close(gate)
+	other := h.dial()
+	other.ask(`{"type":"resume","id":1,"run":"` + ack.Run + `","epoch":1,"after_seq":0}`)
+	if got := textOf(other.until(endsRun)); got != "one two" {
+		t.Errorf("the run's text is %q", got)
+	}
+	if r := w.ask(`{"type":"ping","id":3}`); r.Type != "pong" || len(w.packets) != 0 {
+		t.Errorf("after detach came %d packets, then %+v", len(w.packets), r)
+	}
+}
+
+func TestBadFramesGetANackThenAClose(t *testing.T) {
+	tests := []struct {
+		name, frame, code string
+		kind              websocket.MessageType
+		close             websocket.StatusCode
+	}{
+		{"no JSON", `{`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"no object", `[1]`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"two values", `{"type":"ping"} {}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"unknown field", `{"type":"ping","x":1}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"wrong type of a field", `{"type":"stop","run":7}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"unknown type", `{"type":"dance"}`, codeUnsupported, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"later type", `{"type":"approve"}`, codeUnsupported, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"no type", `{"id":1}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"odd id", `{"type":"ping","id":{}}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"invalid UTF-8", "{\"type\":\"\xff\"}", codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"binary", `{"type":"ping"}`, codeInvalid, websocket.MessageBinary, websocket.StatusPolicyViolation},
+		{"too large", `{"type":"ping","id":"` + strings.Repeat("x", MaxFrameBytes) + `"}`, codeTooLarge, websocket.MessageText, websocket.StatusMessageTooBig},
+	}
+	h := newHost(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := h.dial()
+			w.t = t
+			for i := range maxBadFrames {
+				if i == maxBadFrames-1 { // a good frame in between starts the count anew
+					if pong := w.ask(`{"type":"ping","id":"x"}`); pong.Type != "pong" {
+						t.Fatalf("ping got %+v", pong)
+					}
+				}
+				w.bad(test.kind, test.frame, test.code)
+			}
+			for range maxBadFrames - 1 {
+				w.bad(test.kind, test.frame, test.code)
+			}
+			if _, _, err := w.conn.Read(t.Context()); websocket.CloseStatus(err) != test.close {
+				t.Errorf("closed with %v, want %d", err, test.close)
+			}
+		})
+	}
+}
+
+func (w *wire) bad(kind websocket.MessageType, frame, code string) {
+	w.t.Helper()
+	if err := w.conn.Write(w.t.Context(), kind, []byte(frame)); err != nil {
+		w.t.Fatal(err)
+	}
+	if nack := w.reply(); nack.Type != "nack" || nack.Error.Code != code || nack.Error.Message == "" {
+		w.t.Fatalf("got %+v, want a nack %s", nack, code)
+	}
+}
+
+func TestRefusalsOfWellFormedFrames(t *testing.T) {
+	h := newHost(t)
+	w := h.dial()
+	id := uuid.NewString()
+	for frame, code := range map[string]string{
+		`{"type":"send","text":"x"}`:                                                              codeInvalid,
+		`{"type":"send","request_id":"` + id + `","text":" "}`:                                    codeInvalid,
+		`{"type":"send","request_id":"` + id + `","text":"x","session_id":"s_none"}`:              "unknown_session",
+		`{"type":"send","request_id":"` + id + `","text":"x","models":["none"]}`:                  "unknown_model",
+		`{"type":"send","request_id":"` + id + `","text":"x","forced_tool":"none"}`:               "unknown_tool",
+		`{"type":"send","request_id":"` + id + `","text":"x","deep_research":true}`:               codeUnsupported,
+		`{"type":"send","request_id":"` + id + `","text":"x","options":{"a":1}}`:                  codeUnsupported,
+		`{"type":"send","request_id":"` + id + `","text":"` + strings.Repeat("x", 300<<10) + `"}`: codeTooLarge,
+		`{"type":"regenerate","request_id":"` + id + `","message_id":"m_none"}`:                   "unknown_message",
+		`{"type":"select","request_id":"` + id + `","message_id":"m_none"}`:                       "unknown_message",
+		`{"type":"resume","run":"r_none","epoch":1,"after_seq":0}`:                                "unknown_run",
+		`{"type":"resume","run":"r_none","epoch":1,"after_seq":-1}`:                               codeInvalid,
+		`{"type":"attach","session_id":"s_none"}`:                                                 "unknown_session",
+		`{"type":"stop","run":"r_none"}`:                                                          "unknown_run",
+	} {
+		if nack := w.ask(frame); nack.Type != "nack" || nack.Error.Code != code {
+			t.Errorf("%s got %s %+v, want %s", clip(frame, 120), nack.Type, nack.Error, code)
+		}
+	}
+}
+
+func TestHeartbeatAfterSilence(t *testing.T) {
+	h := newHost(t)
+	w := h.dial()
+	h.quiet.c <- time.Time{}
+	if f := w.read(); f.Type != "heartbeat" {
+		t.Errorf("after silence came %+v", f)
+	}
+}
+
+func TestFragmentedAndEmptyFramesAndPings(t *testing.T) {
+	h := newHost(t)
+	w := h.dial()
+	m, err := w.conn.Writer(t.Context(), websocket.MessageText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []string{`{"ty`, `pe":"pi`, ``, `ng","id":5}`} {
+		if _, err := m.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f := w.read(); f.Type != "pong" || string(f.ID) != "5" {
+		t.Errorf("a fragmented ping got %+v", f)
+	}
+	w.bad(websocket.MessageText, "", codeInvalid)
+	// A control ping is answered while data flows; the pong is read by Read.
+	pinged := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { pinged <- w.conn.Ping(t.Context()); cancel() }()
+	_, _, _ = w.conn.Read(ctx) // reads the pong; ends by cancel
+	if err := <-pinged; err != nil {
+		t.Errorf("ping: %v", err)
+	}
+}
+
+func TestLargestFrameIsTaken(t *testing.T) {
+	h := newHost(t)
+	w := h.dial()
+	frame := `{"type":"ping","id":1` + strings.Repeat(" ", MaxFrameBytes-22) + `}`
+	if len(frame) != MaxFrameBytes {
+		t.Fatal(len(frame))
+	}
+	if f := w.ask(frame); f.Type != "pong" {
+		t.Errorf("a frame of 1 MiB got %+v", f)
+	}
+}
+
+func TestShutdownClosesSocketsAndKeepsTheRun(t *testing.T) {
+	h := newHost(t)
+	gate := make(chan struct{})
+	h.model.Add(llmtest.Answer().Text("one ").Gate(gate).Text("two"))
+	w := h.dial()
+	ack := w.ask(sendFrameText("1", "What?"))
+	w.until(says("one"))
+	down := make(chan error, 1)
+	go func() { down <- h.server.Shutdown(context.Background()) }()
+	for {
+		if _, _, err := w.conn.Read(t.Context()); err != nil {
+			if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+				t.Errorf("closed with %v", err)
+			}
+			break
+		}
+	}
+	if err := <-down; err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+	close(gate)
+	owner, err := h.store.UserByName(t.Context(), "owner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.turns.Wait(t.Context(), owner.Principal(), ack.Run); err != nil {
+		t.Fatal(err)
+	}
+	run, err := h.store.Run(t.Context(), owner.Principal(), ack.Run)
+	if err != nil || run.StopReason != "completed" {
+		t.Errorf("the run ended with %q, %v", run.StopReason, err)
+	}
+}
+
+func TestHandshakeIsRefusedProperly(t *testing.T) {
+	h := newHost(t)
+	for name, test := range map[string]struct {
+		change func(http.Header)
+		status int
+	}{
+		"no cookie":    {func(x http.Header) { x.Del("Cookie") }, http.StatusUnauthorized},
+		"other origin": {func(x http.Header) { x.Set("Origin", "http://evil.example") }, http.StatusForbidden},
+		"null origin":  {func(x http.Header) { x.Set("Origin", "null") }, http.StatusForbidden},
+	} {
+		o := h.dialOptions()
+		test.change(o.HTTPHeader)
+		conn, res, err := websocket.Dial(t.Context(), h.base+apiRoot+"/ws", o)
+		if err == nil {
+			conn.CloseNow()
+			t.Errorf("%s: the handshake succeeded", name)
+		} else if res == nil || res.StatusCode != test.status {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	h.fails(h.request("GET", apiRoot+"/ws", ""), http.StatusUpgradeRequired, codeInvalid)
+	// A bad handshake is answered by the responder of our own.
+	res, _ := h.do(h.request("GET", apiRoot+"/ws", "", "Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "12", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="))
+	if res.StatusCode != http.StatusBadRequest || res.Header.Get("Sec-WebSocket-Version") != "13" {
+		t.Errorf("an old version got %d %v", res.StatusCode, res.Header)
+	}
+	o := h.dialOptions()
+	o.Subprotocols = nil
+	conn, _, err := websocket.Dial(t.Context(), h.base+apiRoot+"/ws", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
+		t.Errorf("without the subprotocol: %v", err)
+	}
+}
+
+func TestSignOutClosesItsSockets(t *testing.T) {
+	h := newHost(t)
+	w := h.dial()
+	h.call("POST", apiRoot+"/sign-out", "", http.StatusNoContent, nil)
+	if _, _, err := w.conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
+		t.Errorf("after sign-out: %v", err)
+	}
+	h.fails(h.request("GET", apiRoot+"/me", ""), http.StatusUnauthorized, codeSignedOut)
+}

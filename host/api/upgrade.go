@@ -1,0 +1,86 @@
+package api
+
+import (
+	"net"
+	"net/http"
+
+	"github.com/coder/websocket"
+	"github.com/gofiber/fiber/v2"
+)
+
+// webSocket takes the connection from Fiber and serves it as a WebSocket. Who
+// asks and from which page has been checked.
+func (s *Server) webSocket(c *fiber.Ctx) error {
+	if !c.Context().IsGet() || c.Get(fiber.HeaderUpgrade) == "" {
+		return &Fault{Status: http.StatusUpgradeRequired, Code: codeInvalid, Message: "This address is a WebSocket."}
+	}
+	if !s.admit() {
+		return &Fault{Status: http.StatusServiceUnavailable, Code: codeInternal, Message: "The host is shutting down."}
+	}
+	who, request := whoOf(c), netHTTPRequest(c.Context())
+	c.Context().HijackSetNoResponse(true)
+	c.Context().Hijack(func(raw net.Conn) {
+		defer s.wg.Done()
+		s.upgrade(raw, request, who)
+	})
+	return nil
+}
+
+func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
+	w := newHandshake(raw)
+	conn, err := websocket.Accept(w, request, &websocket.AcceptOptions{
+		Subprotocols:       []string{subprotocol},
+		InsecureSkipVerify: true, // checkOrigin has verified the origin
+		CompressionMode:    websocket.CompressionDisabled,
+	})
+	if err != nil {
+		s.cfg.Logger.Debug("websocket handshake", "error", err)
+		_ = w.refuse() // a client that is gone needs no reply
+		return
+	}
+	if conn.Subprotocol() != subprotocol {
+		conn.Close(websocket.StatusPolicyViolation, "ask for the subprotocol "+subprotocol)
+		return
+	}
+	k := newSocket(s, conn, who)
+	if !s.enter(k) {
+		conn.Close(websocket.StatusGoingAway, "the host is shutting down")
+		return
+	}
+	defer s.leave(k)
+	k.serve(s.ctx)
+}
+
+// enter remembers a socket, so that it can be closed, unless it came too late.
+func (s *Server) enter(k *socket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.sockets[k] = struct{}{}
+	return true
+}
+
+func (s *Server) leave(k *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sockets, k)
+}
+
+// closeSockets closes the sockets of the callers that which picks. Each closes
+// by itself; Shutdown waits for them.
+func (s *Server) closeSockets(which func(caller) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.sockets {
+		if which(k.who) {
+			s.wg.Go(func() { k.goAway(websocket.StatusPolicyViolation, "signed out") })
+		}
+	}
+}
+
+// goAway closes the connection with a code. It may be called from any goroutine.
+func (s *socket) goAway(code websocket.StatusCode, reason string) {
+	s.conn.Close(code, reason) // a peer that does not answer is cut off
+}

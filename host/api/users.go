@@ -1,0 +1,100 @@
+package api
+
+import (
+	"errors"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/store"
+)
+
+type userView struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Operator  bool   `json:"operator"`
+	CreatedAt string `json:"created_at,omitempty"`
+}
+
+func viewUser(u store.User) userView {
+	return userView{u.ID, u.Name, u.Operator, stampOrNone(u.CreatedAt)}
+}
+
+// me says who asks.
+func (s *Server) me(c *fiber.Ctx) error {
+	return c.JSON(fiber.Map{"user": viewUser(whoOf(c).user), "version": s.cfg.Version})
+}
+
+// listUsers lists the users, oldest first.
+func (s *Server) listUsers(c *fiber.Ctx) error {
+	users, err := s.cfg.Store.Users(s.ctx, whoOf(c).Principal)
+	if err = s.readable(err); err != nil {
+		return err
+	}
+	views := make([]userView, 0, len(users))
+	for _, u := range users {
+		views = append(views, viewUser(u))
+	}
+	return c.JSON(fiber.Map{"users": views})
+}
+
+// postUser adds a user.
+func (s *Server) postUser(c *fiber.Ctx) error {
+	var b struct {
+		Name     string `json:"name"`
+		Operator bool   `json:"operator"`
+	}
+	if err := readJSON(c, &b); err != nil {
+		return err
+	}
+	user, err := s.cfg.Store.CreateUser(s.ctx, b.Name, b.Operator)
+	switch {
+	case errors.Is(err, store.ErrInvalid):
+		return invalid("A user's name is 1 to 64 letters, digits and any of . _ - @.")
+	case errors.Is(err, store.ErrExists):
+		return fault(codeConflict, "There is a user of that name already.")
+	case err != nil:
+		return err
+	}
+	return c.Status(fiber.StatusCreated).JSON(fiber.Map{"user": viewUser(user)})
+}
+
+// userOf returns the user of the address.
+func (s *Server) userOf(c *fiber.Ctx) (store.User, error) {
+	user, err := s.cfg.Store.UserByName(s.ctx, c.Params("name"))
+	if errors.Is(err, store.ErrNotFound) {
+		return user, fault("unknown_user", "There is no user of that name.")
+	}
+	return user, err
+}
+
+// postLink makes a one-time sign-in link.
+func (s *Server) postLink(c *fiber.Ctx) error {
+	user, err := s.userOf(c)
+	if err != nil {
+		return err
+	}
+	l, err := s.newLink(s.ctx, user)
+	if err != nil {
+		return err
+	}
+	return c.Status(fiber.StatusCreated).JSON(l)
+}
+
+// deleteUser removes a user and all that is theirs. Their documents leave the
+// index too.
+func (s *Server) deleteUser(c *fiber.Ctx) error {
+	user, err := s.userOf(c)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Store.RemoveUser(s.ctx, user.ID); err != nil {
+		return err
+	}
+	s.closeSockets(func(k caller) bool { return k.UserID == user.ID })
+	// The user is gone, and nobody finds what is left of them in the index; the
+	// next start drops it where this fails.
+	if _, err := s.cfg.Knowledge.Reindex(s.ctx); err != nil {
+		s.cfg.Logger.Error("drop a removed user's documents from the index", "error", err)
+	}
+	return c.SendStatus(fiber.StatusNoContent)
+}
