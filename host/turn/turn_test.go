@@ -1,0 +1,456 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
+	"github.com/bulkhead-host/bulkhead/host/llm/openai"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
+	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// models are named models; the first is the default.
+type models []llm.Model
+
+func (m models) Get(name string) (llm.Model, bool) {
+	for _, model := range m {
+		if model.Info().Name == name {
+			return model, true
+		}
+	}
+	return nil, false
+}
+
+func (m models) Default() string { return m[0].Info().Name }
+
+// search is a citing tool in Go: it finds one document for each query.
+type search struct {
+	spec tool.Spec
+	// gate, where it is set, holds each call until it is closed or the call ends.
+	gate chan struct{}
+}
+
+func newSearch() *search {
+	return &search{spec: tool.Spec{
+		Name: "internal_search", Plugin: "search", Title: "Search", Cites: true, Merge: "queries", Labels: []string{tool.LabelPrivateData},
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"}}},"required":["queries"]}`),
+	}}
+}
+
+func (s *search) Spec() tool.Spec { return s.spec }
+
+func (s *search) Call(ctx context.Context, in tool.Invocation) (tool.Result, error) {
+	if s.gate != nil {
+		select {
+		case <-s.gate:
+		case <-ctx.Done():
+			return tool.Fail(tool.FailureFailed, "Stopped.", "stopped"), nil
+		}
+	}
+	var args struct{ Queries []string }
+	if err := json.Unmarshal(in.Arguments, &args); err != nil {
+		return tool.Result{}, err
+	}
+	var result tool.Result
+	for i, q := range args.Queries {
+		ref := in.Refs.Start + i
+		if known, ok := in.Context.Citations["doc:"+q]; ok {
+			ref = known
+		}
+		result.Documents = append(result.Documents, tool.Document{ID: "doc:" + q, Ref: ref, Title: q, Snippet: "About " + q, Source: "knowledge"})
+		result.Text += fmt.Sprintf(`{"ref":%d,"content":"About %s."}`, ref, q)
+	}
+	return result, nil
+}
+
+// clockTool answers with a word and cites nothing.
+type clockTool struct{}
+
+func (clockTool) Spec() tool.Spec { return tool.Spec{Name: "clock", Title: "Clock"} }
+func (clockTool) Call(context.Context, tool.Invocation) (tool.Result, error) {
+	return tool.Result{Text: "noon"}, nil
+}
+
+type fixture struct {
+	*Service
+	t      *testing.T
+	server *llmtest.Server
+	store  *store.Store
+	owner  store.Principal
+	search *search
+	path   string
+}
+
+// newFixture is a real store and a real model client that talks to a scripted
+// endpoint. It is closed with the test.
+func newFixture(t *testing.T, names ...string) *fixture {
+	t.Helper()
+	server, err := llmtest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, server: server, search: newSearch(), path: filepath.Join(t.TempDir(), "bulkhead.db")}
+	f.open(names...)
+	t.Cleanup(func() {
+		f.close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func (f *fixture) open(names ...string) {
+	f.t.Helper()
+	st, err := store.Open(f.path, store.Options{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	owner, _, err := st.EnsureOwner(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if len(names) == 0 {
+		names = []string{"local"}
+	}
+	var ms models
+	for _, name := range names {
+		m, err := openai.New(openai.Config{
+			Name: name, BaseURL: f.server.URL(), Model: name, APIKey: llm.NewKey("sk-secret"),
+			Sleep:      func(context.Context, time.Duration) error { return nil },
+			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		ms = append(ms, m)
+	}
+	f.store, f.owner = st, owner.Principal()
+	f.Service = New(Config{
+		Store: st, Models: ms,
+		Tools: func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{f.search, clockTool{}}, nil },
+	})
+	if err := f.Recover(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) close() {
+	f.t.Helper()
+	if err := f.Service.Close(context.Background()); err != nil {
+		f.t.Error(err)
+	}
+	if err := f.store.Close(); err != nil {
+		f.t.Error(err)
+	}
+}
+
+func (f *fixture) send(in Send) Ack {
+	f.t.Helper()
+	ack, err := f.Send(f.t.Context(), f.owner, in)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return ack
+}
+
+// read returns all packets of a run, which must obey the protocol and be
+// stored as they were sent.
+func (f *fixture) read(run string) []packet.Packet {
+	f.t.Helper()
+	packets := f.drain(run)
+	packettest.Require(f.t, packets)
+	if err := f.Wait(f.t.Context(), f.owner, run); err != nil {
+		f.t.Fatal(err)
+	}
+	if stored := f.drain(run); packettest.Dump(stored) != packettest.Dump(packets) {
+		f.t.Errorf("stored:\n%s\nsent:\n%s", packettest.Dump(stored), packettest.Dump(packets))
+	}
+	return packets
+}
+
+func (f *fixture) drain(run string) []packet.Packet {
+	f.t.Helper()
+	cursor, err := f.Open(f.t.Context(), f.owner, run, 0, 0)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var packets []packet.Packet
+	for {
+		entries, err := cursor.Next(f.t.Context())
+		if errors.Is(err, io.EOF) {
+			return packets
+		}
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for _, e := range entries {
+			packets = append(packets, e.Packet)
+		}
+	}
+}
+
+// message returns the stored answer of a run.
+func (f *fixture) message(ack Ack, model int) store.Message {
+	f.t.Helper()
+	m, err := f.store.Message(f.t.Context(), f.owner, ack.MessageIDs[model])
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return m
+}
+
+// lines writes packets as "turn.tab json", without what differs between runs.
+func lines(t *testing.T, packets []packet.Packet) []string {
+	t.Helper()
+	var out []string
+	for _, p := range packets {
+		switch o := p.Obj.(type) {
+		case packet.SessionCreated:
+			o.SessionID = "S"
+			p.Obj = o
+		case packet.RunStarted:
+			o.UserMessageID = "U"
+			for i := range o.Responses {
+				o.Responses[i].MessageID = "A"
+			}
+			p.Obj = o
+		case packet.ReasoningDone:
+			o.DurationMS = 0
+			p.Obj = o
+		case packet.SectionEnd:
+			o.DurationMS = 0
+			p.Obj = o
+		}
+		data, err := packet.EncodeObj(p.Obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		for i := 1; i < 10; i++ { // call ids end in a part of the run's id
+			text = strings.ReplaceAll(text, fmt.Sprintf("call_%s_%d", p.Run[len(p.Run)-8:], i), fmt.Sprintf("call_%d", i))
+		}
+		out = append(out, fmt.Sprintf("%d.%d %s", p.Placement.TurnIndex, p.Placement.TabIndex, text))
+	}
+	return out
+}
+
+func wantLines(t *testing.T, packets []packet.Packet, want ...string) {
+	t.Helper()
+	got := lines(t, packets)
+	for i := range max(len(got), len(want)) {
+		g, w := "(nothing)", "(nothing)"
+		if i < len(got) {
+			g = got[i]
+		}
+		if i < len(want) {
+			w = want[i]
+		}
+		if g != w {
+			t.Errorf("packet %d\n got %s\nwant %s", i+1, g, w)
+		}
+	}
+}
+
+// twoTools is a turn with reasoning, narration and two parallel calls.
+func twoTools() []*llmtest.Reply {
+	return []*llmtest.Reply{
+		llmtest.Answer().Reasoning("I should", " look.").Text("Let me ", "look it up.").
+			ToolCall("x1", "internal_search", `{"quer`, `ies":["fuel"]}`).ToolCall("x2", "clock", "{}").Usage(30, 12),
+		llmtest.Answer().Text("Fuel is counted [1", "]. It is noon.").Usage(60, 9),
+	}
+}
+
+func TestATurnWithReasoningNarrationAndTwoParallelCalls(t *testing.T) {
+	f := newFixture(t)
+	f.server.Add(twoTools()...)
+	ack := f.send(Send{Text: "How is fuel counted, and what time is it?"})
+	packets := f.read(ack.Run)
+
+	// The two blocks run in parallel; what follows their arguments may come in
+	// either order, so it is checked block by block.
+	var serial, searched, clocked []packet.Packet
+	for _, p := range packets {
+		_, isStart := p.Obj.(packet.ToolStart)
+		_, isArgs := p.Obj.(packet.ToolArgs)
+		_, isBranching := p.Obj.(packet.TopLevelBranching)
+		switch {
+		case p.Placement.TurnIndex != 2 || isStart || isArgs || isBranching:
+			serial = append(serial, p)
+		case p.Placement.TabIndex == 0:
+			searched = append(searched, p)
+		default:
+			clocked = append(clocked, p)
+		}
+	}
+	wantLines(t, serial,
+		`0.0 {"type":"session_created","session_id":"S","title":"How is fuel counted, and what time is it?"}`,
+		`0.0 {"type":"run_started","user_message_id":"U","responses":[{"model_index":0,"message_id":"A","model":"local"}]}`,
+		`0.0 {"type":"reasoning_start"}`,
+		`0.0 {"type":"reasoning_delta","reasoning":"I should"}`,
+		`0.0 {"type":"reasoning_delta","reasoning":" look."}`,
+		`0.0 {"type":"reasoning_done","duration_ms":0}`,
+		`1.0 {"type":"message_start"}`,
+		`1.0 {"type":"message_delta","content":"Let me "}`,
+		`1.0 {"type":"message_delta","content":"look it up."}`,
+		`1.0 {"type":"message_end"}`,
+		`1.0 {"type":"usage","input_tokens":30,"output_tokens":12}`,
+		`2.0 {"type":"top_level_branching","turn_index":2,"tabs":[0,1]}`,
+		`2.0 {"type":"tool_start","call_id":"call_1","tool":"internal_search","plugin":"search","title":"Search","labels":["private_data"]}`,
+		`2.0 {"type":"tool_args","call_id":"call_1","arguments":{"queries":["fuel"]}}`,
+		`2.1 {"type":"tool_start","call_id":"call_2","tool":"clock","plugin":"","title":"Clock","labels":[]}`,
+		`2.1 {"type":"tool_args","call_id":"call_2","arguments":{}}`,
+		`3.0 {"type":"message_start"}`,
+		`3.0 {"type":"message_delta","content":"\n\nFuel is counted "}`,
+		`3.0 {"type":"citation_info","citation_number":1,"ref":1,"document":{"id":"doc:fuel","ref":1,"title":"fuel","snippet":"About fuel","source":"knowledge"}}`,
+		`3.0 {"type":"message_delta","content":"[[1]]. It is noon."}`,
+		`3.0 {"type":"message_end"}`,
+		`3.0 {"type":"usage","input_tokens":60,"output_tokens":9}`,
+		`0.0 {"type":"stop","reason":"completed"}`,
+		`0.0 {"type":"stop","reason":"completed"}`,
+	)
+	wantLines(t, searched,
+		`2.0 {"type":"tool_documents","call_id":"call_1","documents":[{"id":"doc:fuel","ref":1,"title":"fuel","snippet":"About fuel","source":"knowledge"}]}`,
+		`2.0 {"type":"section_end","outcome":"ok","duration_ms":0}`)
+	wantLines(t, clocked, `2.1 {"type":"section_end","outcome":"ok","duration_ms":0}`)
+
+	m := f.message(ack, 0)
+	if m.Text != packettest.Text(packets, 0) || m.Status != store.StatusCompleted {
+		t.Errorf("stored %q (%s), shown %q", m.Text, m.Status, packettest.Text(packets, 0))
+	}
+	f.wantHistory(2, "system", "user", "assistant+2", "tool:noon", "tool")
+}
+
+// wantHistory checks the shape of the n-th request's messages: roles, the number
+// of calls, and that each call has exactly one result.
+func (f *fixture) wantHistory(n int, want ...string) {
+	f.t.Helper()
+	requests := f.server.Requests()
+	if len(requests) < n {
+		f.t.Fatalf("%d requests, want %d", len(requests), n)
+	}
+	open := map[string]bool{}
+	var got []string
+	for _, m := range requests[n-1].Body.Messages {
+		for _, c := range m.ToolCalls {
+			open[c.ID] = true
+		}
+		if m.Role == "tool" {
+			if !open[m.ToolCallID] {
+				f.t.Errorf("a result for %q, which is no open call", m.ToolCallID)
+			}
+			delete(open, m.ToolCallID)
+		}
+		role := m.Role
+		if len(m.ToolCalls) > 0 {
+			role += fmt.Sprintf("+%d", len(m.ToolCalls))
+		}
+		got = append(got, role)
+	}
+	if len(open) > 0 {
+		f.t.Errorf("calls without a result: %v", open)
+	}
+	for i := range want {
+		want[i], _, _ = strings.Cut(want[i], ":")
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		f.t.Errorf("history %v, want %v", got, want)
+	}
+}
+
+func TestTheNextTurnKnowsRefsAndHistory(t *testing.T) {
+	f := newFixture(t)
+	f.server.Add(twoTools()...)
+	first := f.send(Send{Text: "fuel?"})
+	f.read(first.Run)
+	f.server.Add(
+		llmtest.Answer().ToolCall("y", "internal_search", `{"queries":["fuel","meter"]}`),
+		llmtest.Answer().Text("See [1] and [3]."))
+	second := f.send(Send{SessionID: first.SessionID, Text: "and the meter?"})
+	packets := f.read(second.Run)
+	if got := packettest.Text(packets, 0); got != "See [[1]] and [[2]]." {
+		t.Errorf("got %q", got)
+	}
+	f.wantHistory(4, "system", "user", "assistant+2", "tool", "tool", "assistant", "user", "assistant+1", "tool")
+	if m := f.message(second, 0); len(m.Citations) != 2 || m.Citations[1].Ref != 3 {
+		t.Errorf("citations %+v", m.Citations)
+	}
+}
+
+func TestAStreamCutAtEveryByteEndsRight(t *testing.T) {
+	whole := llmtest.Answer().Reasoning("hm").Text("Look", "ing.").ToolCall("x1", "internal_search", `{"queries":["a"]}`).ToolCall("x2", "clock", "{}").Usage(1, 2).Stream()
+	if len(whole) > 4096 {
+		t.Fatalf("the stream has %d bytes", len(whole))
+	}
+	f := newFixture(t)
+	f.server.Answer(func(r llmtest.Request) *llmtest.Reply {
+		if r.Last().Role == "tool" {
+			return llmtest.Answer().Text("Done [1].")
+		}
+		var cut int
+		if _, err := fmt.Sscanf(r.Last().Content, "cut at %d", &cut); err != nil {
+			return llmtest.Status(http.StatusTeapot, err.Error())
+		}
+		return llmtest.Raw(whole).Cut(cut)
+	})
+	reasons := make([]packet.StopReason, len(whole)+1)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 32) // runs at once, so that they share their commits
+	for cut := range reasons {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			reasons[cut] = f.cutAt(cut)
+		})
+	}
+	wg.Wait()
+	counts := map[packet.StopReason]int{}
+	for _, r := range reasons {
+		counts[r]++
+	}
+	t.Logf("%d bytes: %v", len(whole), counts)
+	if counts[packet.StopError] == 0 || counts[packet.StopCompleted] == 0 || len(counts) != 2 {
+		t.Errorf("outcomes %v, want completed and error only", counts)
+	}
+}
+
+// cutAt runs one turn whose first stream is cut, and returns how it ended.
+func (f *fixture) cutAt(cut int) packet.StopReason {
+	ack, err := f.Send(f.t.Context(), f.owner, Send{Text: fmt.Sprintf("cut at %d", cut)})
+	if err != nil {
+		f.t.Errorf("cut at %d: %v", cut, err)
+		return ""
+	}
+	packets := f.drain(ack.Run)
+	if err := f.Wait(f.t.Context(), f.owner, ack.Run); err != nil {
+		f.t.Error(err)
+	}
+	for _, v := range packettest.Check(packets) {
+		f.t.Errorf("cut at %d: %v", cut, v)
+	}
+	m := f.message(ack, 0)
+	if m.Text != packettest.Text(packets, 0) {
+		f.t.Errorf("cut at %d: stored %q, shown %q", cut, m.Text, packettest.Text(packets, 0))
+	}
+	if m.Status == store.StatusError && (m.ErrorMessage == "" || strings.Contains(m.ErrorMessage, "sk-secret")) {
+		f.t.Errorf("cut at %d: error message %q", cut, m.ErrorMessage)
+	}
+	return packet.StopReason(m.Status)
+}
