@@ -89,6 +89,9 @@ func New(cfg Config) (*Catalog, error) {
 			c.configured = append(c.configured, c.builtin)
 			continue
 		}
+		if m.Name == extractive.Name {
+			return nil, fmt.Errorf("model %q: this name belongs to the built-in model", m.Name)
+		}
 		model, err := c.build(m)
 		if err != nil {
 			return nil, fmt.Errorf("model %q: %w", m.Name, err)
