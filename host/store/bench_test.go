@@ -42,6 +42,7 @@ func BenchmarkAppend(b *testing.B) {
 			runs := benchRuns(b, s, streams)
 			var next, left atomic.Int64
 			left.Store(int64(b.N))
+			before := commits(b, s)
 			b.ResetTimer()
 			done := make(chan error, streams)
 			for range streams {
@@ -60,6 +61,7 @@ func BenchmarkAppend(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+			b.ReportMetric(float64(commits(b, s)-before)/float64(b.N), "commits/append")
 		})
 	}
 }
@@ -79,4 +81,17 @@ func benchRuns(b *testing.B, s *Store, n int) []string {
 		runs = append(runs, begun.Run.ID)
 	}
 	return runs
+}
+
+// commits returns how many transactions were ever committed.
+func commits(b *testing.B, s *Store) (n int) {
+	b.Helper()
+	err := s.view(b.Context(), func(tx *bbolt.Tx) error {
+		n = tx.ID()
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	berrors "go.etcd.io/bbolt/errors"
 )
@@ -90,10 +91,15 @@ func closedError(err error) error {
 	return err
 }
 
-// recoverDamage turns a panic, with which bbolt meets a page that makes no
-// sense, into an error. The transaction was rolled back on the way.
-func recoverDamage(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%w: %v", ErrDamaged, p)
-	}
+// guarded runs fn and turns a panic, with which bbolt meets a page that makes
+// no sense, and a fault, which a file cut short makes of its memory map, into an
+// error. The transaction is rolled back on the way.
+func guarded(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of this goroutine only
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrDamaged, p)
+		}
+	}()
+	return fn()
 }

@@ -41,11 +41,14 @@ func (e *LockedError) Is(target error) bool { return target == ErrLocked }
 const defaultLockTimeout = time.Second
 
 // openFile opens the file under its lock.
-func openFile(path string, opts Options) (db *bbolt.DB, err error) {
-	defer recoverDamage(&err)
-	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout:      cmp.Or(opts.LockTimeout, defaultLockTimeout),
-		FreelistType: bbolt.FreelistMapType,
+func openFile(path string, opts Options) (*bbolt.DB, error) {
+	var db *bbolt.DB
+	err := guarded(func() (err error) {
+		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
+			Timeout:      cmp.Or(opts.LockTimeout, defaultLockTimeout),
+			FreelistType: bbolt.FreelistMapType,
+		})
+		return err
 	})
 	switch {
 	case err == nil:

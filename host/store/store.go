@@ -57,7 +57,8 @@ type Store struct {
 // not exist: the file with mode 0600, the folder with 0700. The caller closes
 // the Store. It returns a *LockedError when another process holds the file, a
 // *SchemaError when a newer Bulkhead wrote it, and an error that matches
-// ErrDamaged when the file is not a data file or cannot be read.
+// ErrDamaged when the file is not a data file or cannot be read. After the last
+// this process may keep the file's lock until it ends.
 func Open(path string, opts Options) (*Store, error) {
 	s := &Store{path: path, now: opts.Now}
 	if s.now == nil {
@@ -118,22 +119,20 @@ func (s *Store) Close() error {
 func (s *Store) Path() string { return s.path }
 
 // view runs fn in a read transaction.
-func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
+func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	defer recoverDamage(&err)
-	return closedError(s.db.View(fn))
+	return guarded(func() error { return closedError(s.db.View(fn)) })
 }
 
 // update runs fn in a write transaction that is on disk when update returns
 // nil, and that never happened when it returns an error.
-func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
+func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	defer recoverDamage(&err)
-	return closedError(s.db.Update(fn))
+	return guarded(func() error { return closedError(s.db.Update(fn)) })
 }
 
 // clock returns the time as it is stored.

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// readAll reads everything that a person has, and returns the first error.
+func readAll(t *testing.T, s *Store) error {
+	users, err := s.Users(t.Context(), Principal{Operator: true})
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		sessions, err := s.Sessions(t.Context(), u.Principal(), 0, "")
+		if err != nil {
+			return err
+		}
+		for _, session := range sessions {
+			if _, err := s.Messages(t.Context(), u.Principal(), session.ID); err != nil {
+				return err
+			}
+			run, err := s.LatestRun(t.Context(), u.Principal(), session.ID)
+			if err != nil {
+				return err
+			}
+			if _, _, err := s.Packets(t.Context(), u.Principal(), run.ID, 0, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wholeFile returns the bytes of a store with a few hundred packets.
+func wholeFile(t *testing.T) []byte {
+	t.Helper()
+	s := openTest(t, Options{})
+	ada := newUser(t, s, "ada")
+	for i := range 20 {
+		b := ask(t, s, ada, "", fmt.Sprint(i))
+		if err := s.AppendPackets(t.Context(), b.Run.ID, 1, packetsFrom(b.Run.ID, 1, 40)); err != nil {
+			t.Fatal(err)
+		}
+		complete(t, s, b, "ok")
+	}
+	if err := readAll(t, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestFileCutShortIsAnErrorAndNoCrash(t *testing.T) {
+	data := wholeFile(t)
+	failed := 0
+	for size := 0; size < len(data); size += len(data) / 16 {
+		path := filepath.Join(t.TempDir(), "cut.db")
+		if err := os.WriteFile(path, data[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(path, Options{})
+		if err == nil {
+			err = readAll(t, s)
+			_ = s.Close() // it may complain of the damage again
+		}
+		if err != nil {
+			failed++
+			expectError(t, err, ErrDamaged)
+		}
+	}
+	if failed == 0 {
+		t.Error("no cut was noticed")
+	}
+}
+
+func TestOverwrittenPagesAreAnErrorAndNoCrash(t *testing.T) {
+	data := wholeFile(t)
+	failed := 0
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 40 {
+		broken := append([]byte(nil), data...)
+		page := 2 + random.IntN(len(data)/os.Getpagesize()-2) // not the meta pages, which have a checksum
+		for i := range 64 {
+			broken[page*os.Getpagesize()+i] = byte(random.Uint32())
+		}
+		path := filepath.Join(t.TempDir(), "broken.db")
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(path, Options{})
+		if err == nil {
+			err = readAll(t, s)
+			_ = s.Close() // it may complain of the damage again
+		}
+		var record *RecordError
+		if err != nil && !errors.Is(err, ErrDamaged) && !errors.As(err, &record) && !errors.Is(err, ErrNotFound) {
+			t.Errorf("page %d: %v", page, err)
+		}
+		if err != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		t.Error("no damage was noticed")
+	}
+}
