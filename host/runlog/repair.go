@@ -15,10 +15,10 @@ type Closing struct {
 // Unfinished returns what a log that broke off lacks, in order: the resolution
 // of open requests, the end of each open block, a stop for each model that has
 // none, and the stop of the run. Blocks end as interrupted and models stop as
-// interrupted. models is the number of models of the run, for a log that broke
+// interrupted, those whose error is in the log as error. models is the number of models of the run, for a log that broke
 // off before its run_started. It returns nil for a log that ended.
 func Unfinished(packets []packet.Packet, models int) []Closing {
-	s := scan{stopped: map[int]packet.StopReason{}}
+	s := scan{stopped: map[int]packet.StopReason{}, failed: map[int]bool{}}
 	for _, p := range packets {
 		s.see(p)
 	}
@@ -34,8 +34,10 @@ type scan struct {
 	blocks []openBlock
 	// stopped has the reason of each model that stopped.
 	stopped map[int]packet.StopReason
-	models  int
-	ended   bool
+	// failed tells which models have sent their error.
+	failed map[int]bool
+	models int
+	ended  bool
 }
 
 type openBlock struct {
@@ -70,6 +72,10 @@ func (s *scan) see(p packet.Packet) {
 		s.answered(p.Placement, o.ApprovalID)
 	case packet.InputResolved:
 		s.answered(p.Placement, o.InputID)
+	case packet.Error:
+		if p.Placement.ModelIndex != nil {
+			s.failed[*p.Placement.ModelIndex] = true
+		}
 	case packet.Stop:
 		if p.Placement.ModelIndex == nil {
 			s.ended = true
@@ -120,6 +126,9 @@ func (s *scan) closings(models int) []Closing {
 		reason, ok := s.stopped[m]
 		if !ok {
 			reason = packet.StopInterrupted
+			if s.failed[m] {
+				reason = packet.StopError
+			}
 			out = append(out, Closing{packet.At(0, 0).ForModel(m), packet.Stop{Reason: reason}})
 		}
 		reasons = append(reasons, reason)
