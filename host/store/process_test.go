@@ -176,7 +176,9 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 				}
 			}
 		}
-		_ = cmd.Wait() // it was killed
+		if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
+			t.Errorf("round %d: the child ended by itself: %v", round, err)
+		}
 		s, err := Open(path, Options{})
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
