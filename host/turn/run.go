@@ -111,7 +111,8 @@ func (s *Service) work(w *worker, p store.Principal, set setup) {
 		s.persist(w.log)
 	}()
 	outcomes := s.answer(w)
-	reason := finish(w.log, outcomes)
+	reason := runReason(outcomes)
+	packet.RunEmitter(w.log).Emit(packet.At(0, 0), packet.Stop{Reason: reason})
 	w.log.Close()
 	<-persisted
 	s.conclude(w, reason, outcomes)
@@ -140,7 +141,9 @@ func (s *Service) answer(w *worker) []outcome {
 	if err := s.prepare(w); err != nil {
 		s.Logger.Error("run could not be prepared", "run", begun.Run.ID, "error", err)
 		for i := range outcomes {
-			outcomes[i] = failed(packet.NewEmitter(w.log, i))
+			modelEmit := packet.NewEmitter(w.log, i)
+			outcomes[i] = failed(modelEmit)
+			modelEmit.Emit(packet.At(0, 0), packet.Stop{Reason: packet.StopError})
 		}
 		return outcomes
 	}
@@ -168,22 +171,34 @@ func (s *Service) prepare(w *worker) error {
 	return nil
 }
 
-// model runs the loop of one model. A panic in it ends that model alone.
+// model runs one model to its stop. A panic in its loop ends that model alone.
 func (s *Service) model(w *worker, index int) (out outcome) {
 	emit := packet.NewEmitter(w.log, index)
 	defer func() {
 		if p := recover(); p != nil {
 			s.Logger.Error("a model's loop panicked", "run", w.log.Run(), "model", index, "panic", p, "stack", string(debug.Stack()))
+			closeBlocks(w.log, index)
 			out = failed(emit)
 		}
+		emit.Emit(packet.At(0, 0), packet.Stop{Reason: out.reason})
 	}()
+	ctx := w.modelCtx[index]
+	result := loop.Run(ctx, s.loopSetup(w, index, emit))
+	reason := result.Reason
+	if reason == packet.StopUserCancelled && errors.Is(context.Cause(ctx), errShutdown) {
+		reason = packet.StopInterrupted
+	}
+	return outcome{result: result, reason: reason}
+}
+
+// loopSetup is the part of the setup that is one model's.
+func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setup {
 	set := w.setup
 	specs := make([]tool.Spec, len(set.tools))
 	for i, t := range set.tools {
 		specs[i] = t.Spec()
 	}
-	ctx := w.modelCtx[index]
-	result := loop.Run(ctx, loop.Setup{
+	return loop.Setup{
 		Model: set.models[index], System: window.Prompt(s.Now(), specs), History: set.path.history, Specs: specs,
 		Runner: toolrun.New(toolrun.Config{
 			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit,
@@ -192,12 +207,7 @@ func (s *Service) model(w *worker, index int) (out outcome) {
 			HoldWrites: len(set.models) > 1, Now: s.Now, NewID: set.callID,
 		}),
 		Forced: set.forced, MaxCycles: s.MaxCycles, Documents: set.documents, Emit: emit, Now: s.Now,
-	})
-	reason := result.Reason
-	if reason == packet.StopUserCancelled && errors.Is(context.Cause(ctx), errShutdown) {
-		reason = packet.StopInterrupted
 	}
-	return outcome{result: result, reason: reason}
 }
 
 // failed ends a model with a fault of the host.
@@ -207,27 +217,30 @@ func failed(emit packet.Emitter) outcome {
 	return outcome{reason: packet.StopError, result: loop.Result{Error: &e}}
 }
 
-// finish closes what a fault left open, and emits the stops.
-func finish(log *runlog.Log, outcomes []outcome) packet.StopReason {
+// closeBlocks ends the blocks that one model left open.
+func closeBlocks(log *runlog.Log, model int) {
 	entries, err := log.Read(context.Background(), 0)
-	if err != nil { // run_started is always there
-		entries = nil
+	if err != nil { // the log is open, and run_started is always there
+		return
 	}
-	packets := make([]packet.Packet, len(entries))
-	for i, e := range entries {
-		packets[i] = e.Packet
+	var packets []packet.Packet
+	for _, e := range entries {
+		if m := e.Packet.Placement.ModelIndex; m != nil && *m == model {
+			packets = append(packets, e.Packet)
+		}
 	}
 	for _, c := range runlog.Unfinished(packets, 0) {
 		if _, isStop := c.Obj.(packet.Stop); !isStop {
 			log.Append(c.Place, c.Obj)
 		}
 	}
+}
+
+// runReason is the reason of the run's own stop.
+func runReason(outcomes []outcome) packet.StopReason {
 	reasons := make([]packet.StopReason, len(outcomes))
 	for i, o := range outcomes {
 		reasons[i] = o.reason
-		packet.NewEmitter(log, i).Emit(packet.At(0, 0), packet.Stop{Reason: o.reason})
 	}
-	reason := packet.RunReason(reasons)
-	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.Stop{Reason: reason})
-	return reason
+	return packet.RunReason(reasons)
 }
