@@ -17,6 +17,8 @@ type Turns interface {
 	// Open returns a cursor over the run's packets after the given seq of the
 	// given epoch, live or stored.
 	Open(ctx context.Context, p store.Principal, run string, epoch, after int64) (*turn.Cursor, error)
+	// Wait returns when the run's outcome is kept, at once where it is already.
+	Wait(ctx context.Context, p store.Principal, run string) error
 	// Live returns the session's live runs and its newest run.
 	Live(ctx context.Context, p store.Principal, session string) ([]turn.LiveRun, string, error)
 }

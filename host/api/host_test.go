@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -218,5 +217,3 @@ func sendJSONBody(text string) string {
 	data, _ := json.Marshal(map[string]any{"request_id": uuid.NewString(), "text": text}) // strings encode
 	return string(data)
 }
-
-func clock(n int) string { return fmt.Sprintf("piece %d ", n) }

@@ -110,6 +110,10 @@ func (s *Server) replyWhole(c *fiber.Ctx, who caller, ack turn.Ack) error {
 			whole.Add(e.Packet)
 		}
 	}
+	// The run is over for its readers a moment before it is kept.
+	if err := s.cfg.Turns.Wait(s.ctx, who.Principal, ack.Run); err != nil {
+		return err
+	}
 	run := whole.Run()
 	run.SessionID = ack.SessionID
 	return c.JSON(run)
@@ -119,6 +123,9 @@ func (s *Server) replyWhole(c *fiber.Ctx, who caller, ack turn.Ack) error {
 func readJSON(c *fiber.Ctx, into any) error {
 	if t, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";"); strings.TrimSpace(t) != fiber.MIMEApplicationJSON {
 		return &Fault{Status: fiber.StatusUnsupportedMediaType, Code: codeInvalid, Message: "The body must be JSON, with Content-Type: application/json."}
+	}
+	if len(c.Body()) > MaxFrameBytes {
+		return fault(codeTooLarge, "The body is larger than 1 MiB.")
 	}
 	if !json.Valid(c.Body()) {
 		return invalid("The body is not valid JSON.")

@@ -28,6 +28,9 @@ import (
 const (
 	// maxUploadBytes is the largest request that brings documents.
 	maxUploadBytes = 64 << 20
+	// maxBodyBytes is the largest request of any other kind that is read, to be
+	// answered properly. What is taken is at most MaxFrameBytes.
+	maxBodyBytes = 8 << 20
 	// readLimit is how long a client may take to send one request.
 	readLimit = 2 * time.Minute
 	// idleLimit is how long a connection may wait for its next request.
@@ -154,7 +157,7 @@ func (s *Server) newHTTP(local bool) *fasthttp.Server {
 		},
 		ErrorHandler:                 unreadable,
 		HeaderReceived:               bodyLimit,
-		MaxRequestBodySize:           MaxFrameBytes,
+		MaxRequestBodySize:           maxBodyBytes,
 		ReadTimeout:                  readLimit,
 		IdleTimeout:                  idleLimit,
 		ReadBufferSize:               16 << 10,
@@ -170,7 +173,7 @@ func bodyLimit(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	if string(h.Method()) == fiber.MethodPost && string(h.RequestURI()) == apiRoot+"/documents" {
 		return fasthttp.RequestConfig{MaxRequestBodySize: maxUploadBytes}
 	}
-	return fasthttp.RequestConfig{MaxRequestBodySize: MaxFrameBytes}
+	return fasthttp.RequestConfig{MaxRequestBodySize: maxBodyBytes}
 }
 
 // unreadable answers a request that fasthttp could not read.

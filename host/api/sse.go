@@ -32,8 +32,9 @@ func (s *Server) stream(c *fiber.Ctx, write func(ctx context.Context, w *bufio.W
 		ctx, cancel := context.WithCancel(s.streams)
 		defer cancel()
 		// A first comment carries the header to the client before anything happens.
+		// Where the client is gone already, write finds its context ended.
 		if _, err := w.WriteString(": bulkhead\n\n"); err != nil || w.Flush() != nil {
-			return
+			cancel()
 		}
 		if err := write(ctx, w); err != nil && ctx.Err() == nil {
 			s.cfg.Logger.Debug("event stream ended", "path", path, "error", err)
@@ -121,9 +122,8 @@ func writeEntries(w *bufio.Writer, epoch int64, entries []runlog.Entry) error {
 
 // userEvents answers with what happens outside of runs.
 func (s *Server) userEvents(c *fiber.Ctx) error {
-	user := whoOf(c).UserID
-	return s.stream(c, func(ctx context.Context, w *bufio.Writer) error {
-		events := s.hub.Subscribe(user)
+	events := s.hub.Subscribe(whoOf(c).UserID)
+	err := s.stream(c, func(ctx context.Context, w *bufio.Writer) error {
 		defer events.Close()
 		for {
 			quiet, stop := s.cfg.After(silence)
@@ -143,6 +143,10 @@ func (s *Server) userEvents(c *fiber.Ctx) error {
 			}
 		}
 	})
+	if err != nil {
+		events.Close()
+	}
+	return err
 }
 
 func writeEvents(w *bufio.Writer, events []Event) error {
