@@ -81,7 +81,7 @@ func (m *memory) alloc(n uint64) uint64 {
 // grow makes the data at least n bytes long. It returns false beyond the limit.
 func (m *memory) grow(n uint64) bool {
 	room := m.room()
-	if n+m.cost+blockCost > room {
+	if max(n, uint64(len(m.data)))+m.cost+blockCost > room {
 		return false
 	}
 	if n <= uint64(len(m.data)) {
@@ -91,7 +91,7 @@ func (m *memory) grow(n uint64) bool {
 	if n > size {
 		size = (n + memoryPage - 1) / memoryPage * memoryPage
 	}
-	size = max(n, min(size, room-m.cost-blockCost))
+	size = min(size, room-m.cost-blockCost)
 	data := make([]byte, size)
 	copy(data, m.data)
 	m.data = data

@@ -62,9 +62,14 @@ func (i *instance) initialize(ctx context.Context) error {
 
 var hsInitType = wasmbin.FuncType{Params: []wasmbin.ValueType{wasmbin.I32, wasmbin.I32}}.String()
 
-// call calls an export of the guest and returns its first result, 0 without one.
+// call calls an export of the guest and returns its first result, 0 without one. A
+// call that returns when its context is done did not do its work: it was woken from
+// a sleep.
 func (i *instance) call(ctx context.Context, export string, params ...uint64) (uint64, error) {
 	results, err := i.guest.ExportedFunction(export).Call(i.state.Context(ctx), params...)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil || len(results) == 0 {
 		return 0, err
 	}

@@ -72,26 +72,24 @@ func (m *Module) stopped(ctx context.Context, limits Limits, while string) *Call
 	return &CallError{Kind: Cancelled, Message: "The call was stopped."}
 }
 
-// trapText returns the first line of a trap and the function that it happened in.
-// What a host function or the compiler adds of Go's own stack is left out.
+// trapText returns the first line of a trap and the name of the function that it
+// happened in, where the module has names. What a host function or the compiler adds
+// of Go's own stack is left out.
 func trapText(err error) string {
-	text := err.Error()
-	reason, trace, _ := strings.Cut(text, "\n")
+	reason, trace, _ := strings.Cut(err.Error(), "\n")
 	reason = strings.TrimPrefix(reason, "wasm error: ")
 	if strings.Contains(reason, "(recovered by wazero)") {
 		// A panic inside wazero's own WASI functions, which do not check everything.
-		reason = "a system call got arguments that are out of range"
+		return "a system call got arguments that are out of range"
 	}
 	reason = shorten(reason, 200)
-	if _, frames, ok := strings.Cut(trace, "wasm stack trace:\n\t"); ok || strings.HasPrefix(trace, "wasm stack trace:") {
-		if !ok {
-			_, frames, _ = strings.Cut(trace, "\n\t")
-		}
-		if frame, _, _ := strings.Cut(frames, "\n"); frame != "" {
-			return reason + " in " + shorten(strings.TrimSpace(frame), 120)
-		}
+	_, frames, _ := strings.Cut(trace, "\n\t")
+	frame, _, _ := strings.Cut(frames, "\n")
+	name, _, _ := strings.Cut(strings.TrimPrefix(frame, "."), "(")
+	if name == "" || strings.HasPrefix(name, "$") {
+		return reason
 	}
-	return reason
+	return reason + " in " + shorten(name, 120)
 }
 
 // withStderr ends a sentence, with the first line of stderr where there is one.

@@ -17,36 +17,69 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
 )
 
-// compileTimeout is what the compiler gets for one module.
+// compileTimeout is how long a load waits for the compiler, which itself cannot be
+// stopped.
 const compileTimeout = 2 * time.Minute
 
 // Load checks and compiles a module. It keeps no reference to wasm. A module that
-// is refused gives a *LoadError; ctx ends a load that waits or compiles.
+// is refused gives a *LoadError. When ctx is done Load returns at once; a compiler
+// that runs then ends on its own, and Close waits for it.
 func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module, error) {
 	end, err := e.begin()
 	if err != nil {
 		return nil, err
 	}
-	defer end()
+	m, hardened, err := e.check(wasm, limits)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, compileTimeout)
+	compiled := make(chan error)
+	go func() {
+		defer end()
+		defer cancel()
+		err := e.compile(ctx, m, hardened)
+		if err == nil && !e.add(m) {
+			err = errors.Join(ErrClosed, m.release(context.WithoutCancel(ctx)))
+		}
+		select {
+		case compiled <- err:
+		case <-ctx.Done():
+			if err == nil {
+				m.abandon()
+			}
+		}
+	}()
+	select {
+	case err := <-compiled:
+		if err != nil {
+			return nil, err
+		}
+		m.startFilling()
+		return m, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("compile a module: %w", ctx.Err())
+	}
+}
+
+// check reads the module and returns it, not yet compiled, and the bytes for the
+// compiler.
+func (e *Engine) check(wasm []byte, limits Limits) (*Module, []byte, error) {
 	structure := wasmbin.DefaultLimits()
 	info, err := wasmbin.Read(wasm, structure)
 	if err != nil {
-		return nil, refusal(err)
+		return nil, nil, refusal(err)
 	}
 	limits = limits.or(DefaultLimits())
 	if err := fits(info, limits); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	sum := sha256.Sum256(wasm)
-	m := newModule(e, info, limits, hex.EncodeToString(sum[:]))
-	if err := e.compile(ctx, m, wasmbin.Harden(wasm, info, structure)); err != nil {
-		return nil, err
-	}
-	if !e.add(m) {
-		return nil, errors.Join(ErrClosed, m.release(ctx))
-	}
-	m.startFilling()
-	return m, nil
+	return newModule(e, info, limits, hex.EncodeToString(sum[:])), wasmbin.Harden(wasm, info, structure), nil
 }
 
 // fits checks what a module needs before it starts.
@@ -71,8 +104,6 @@ func (e *Engine) compile(ctx context.Context, m *Module, hardened []byte) error 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, compileTimeout)
-	defer cancel()
 	cached, err := e.compileOnce(ctx, m, hardened)
 	if err != nil && cached && ctx.Err() == nil {
 		_, err = e.compileOnce(ctx, m, hardened)
@@ -128,9 +159,6 @@ func (e *Engine) compileGuarded(ctx context.Context, rt wazero.Runtime, hardened
 	compiled, err = rt.CompileModule(ctx, hardened)
 	if err == nil {
 		return compiled, nil
-	}
-	if ctxErr := ctx.Err(); ctxErr != nil {
-		return nil, fmt.Errorf("compile a module: %w", ctxErr)
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")
 	return nil, &LoadError{Kind: Invalid, Message: fmt.Sprintf(

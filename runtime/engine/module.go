@@ -30,7 +30,8 @@ type Import struct {
 	Type string
 }
 
-// Module is a compiled module. It is safe for concurrent use.
+// Module is a compiled module. Each has a wazero runtime and a compilation cache of
+// its own, so that closing it frees all that it took. It is safe for concurrent use.
 type Module struct {
 	engine   *Engine
 	info     *wasmbin.Module
@@ -145,6 +146,14 @@ func (m *Module) Close(ctx context.Context) error {
 	m.engine.remove(m)
 	close(m.gone)
 	return m.closeErr
+}
+
+// abandon frees a module that was added to the engine and that nobody asked for any
+// more. An engine that closes at the same time frees it too; one of them does it.
+func (m *Module) abandon() {
+	if err := m.Close(context.Background()); err != nil {
+		m.engine.config.Logger.Warn("free an abandoned module", "module", m.sha256, "error", err)
+	}
 }
 
 // release frees what the module has. No call is in an instance of it.

@@ -1,0 +1,229 @@
+package engine_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bulkhead-host/bulkhead/runtime/engine"
+	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
+	w "github.com/bulkhead-host/bulkhead/runtime/wasmbin/wasmtest"
+)
+
+func TestLoadRefusesWithASentence(t *testing.T) {
+	importing := func(module, name string, params, results w.Types) []byte {
+		var b w.Module
+		b.Import(module, name, params, results)
+		b.Func("call", nil, 0)
+		return b.Bytes()
+	}
+	var large, invalid, tail w.Module
+	large.Memory(2000)
+	invalid.Func("call", number, 0)
+	tail.Func("call", nil, 0, []byte{0x12, 0x00})
+	cases := map[string]struct {
+		wasm []byte
+		kind engine.LoadKind
+		says string
+	}{
+		"not a module":       {[]byte("MZ"), engine.Malformed, "not a WebAssembly module"},
+		"component":          {[]byte{0, 'a', 's', 'm', 0x0d, 0, 1, 0}, engine.Unsupported, "wasm32-wasip1"},
+		"unknown module":     {importing("env", "abort", nil, nil), engine.Unsupported, `"env"."abort"`},
+		"unknown function":   {importing(env, "teleport", nil, nil), engine.Unsupported, `"teleport"`},
+		"wrong type":         {importing(env, "alloc", number, number), engine.Unsupported, "(i64) -> (i64)"},
+		"preview 0":          {importing("wasi_unstable", "fd_write", nil, nil), engine.Unsupported, "preview 0"},
+		"preview 2":          {importing("wasi:cli/run@0.2.0", "run", nil, nil), engine.Unsupported, "preview 2"},
+		"unknown WASI":       {importing(wasi, "fd_teleport", nil, nil), engine.Unsupported, "fd_teleport"},
+		"wrong WASI":         {importing(wasi, "proc_exit", nil, nil), engine.Unsupported, "(i32)"},
+		"user with i32":      {importing(user, "f", number, nil), engine.Unsupported, "(i64) -> (i64)"},
+		"memory beyond":      {large.Bytes(), engine.TooLarge, "64 MiB"},
+		"invalid body":       {invalid.Bytes(), engine.Invalid, "not valid"},
+		"tail call":          {tail.Bytes(), engine.Invalid, "tail calls"},
+		"unknown bulk entry": {importing("bulkhead:host/mem", "move", nil, nil), engine.Unsupported, `"move"`},
+		"meter":              {importing("bulkhead:host/meter", "refill", nil, nil), engine.Unsupported, "does not exist"},
+	}
+	e := newEngine(t, engine.Config{})
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := e.Load(t.Context(), c.wasm, engine.Limits{})
+			var refused *engine.LoadError
+			if !errors.As(err, &refused) || refused.Kind != c.kind || !strings.Contains(refused.Message, c.says) {
+				t.Errorf("err = %v; want %s with %q", err, c.kind, c.says)
+			}
+		})
+	}
+}
+
+func TestLoadHonoursContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newEngine(t, engine.Config{}).Load(ctx, goPlugin, engine.Limits{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestSHA256IsOfTheOriginalBytes(t *testing.T) {
+	sum := sha256.Sum256(goPlugin)
+	if got := loadGo(t, engine.Limits{}).SHA256(); got != hex.EncodeToString(sum[:]) {
+		t.Errorf("SHA256 = %s", got)
+	}
+}
+
+func TestCacheIsPrivateAndUsed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	wasm := asking()
+	loadIn(t, dir, wasm)
+	before := cacheFiles(t, dir)
+	if len(before) != 2 { // the code and its checksum
+		t.Fatalf("cache = %v", before)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("mode = %v, %v", info.Mode(), err)
+	}
+	loadIn(t, dir, wasm)
+	for path, info := range cacheFiles(t, dir) {
+		if old, ok := before[path]; !ok || !os.SameFile(old, info) {
+			t.Errorf("%s was written again", path)
+		}
+	}
+}
+
+func TestDamagedCacheIsCompiledAgain(t *testing.T) {
+	wasm := asking()
+	damages := map[string]func(path string, data []byte) error{
+		"flipped": func(path string, data []byte) error {
+			data[len(data)/2] ^= 0xff
+			return os.WriteFile(path, data, 0o600)
+		},
+		// The compiler would allocate for 2³²−1 functions.
+		"lying count": func(path string, data []byte) error {
+			at := 7 + int(data[6])
+			copy(data[at:], []byte{0xff, 0xff, 0xff, 0xff})
+			return os.WriteFile(path, data, 0o600)
+		},
+		"cut":     func(path string, data []byte) error { return os.WriteFile(path, data[:len(data)/3], 0o600) },
+		"empty":   func(path string, _ []byte) error { return os.WriteFile(path, nil, 0o600) },
+		"removed": func(path string, _ []byte) error { return os.Remove(path) },
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			loadIn(t, dir, wasm)
+			for path := range cacheFiles(t, dir) {
+				if filepath.Base(path) == "sum" {
+					continue
+				}
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := damage(path, data); err != nil {
+					t.Fatal(err)
+				}
+			}
+			loadIn(t, dir, wasm)
+			if got := cacheFiles(t, dir); len(got) != 2 {
+				t.Errorf("cache = %v", got)
+			}
+		})
+	}
+}
+
+// TestSealedDamageIsCompiledAgain damages code and its checksum together: the
+// compiler's own error is the last guard.
+func TestSealedDamageIsCompiledAgain(t *testing.T) {
+	dir := t.TempDir()
+	wasm := asking()
+	e := loadIn(t, dir, wasm)
+	for path := range cacheFiles(t, dir) {
+		if filepath.Base(path) != "sum" {
+			if err := os.WriteFile(path, []byte("WAZEVO"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := e.Reseal(wasm); err != nil {
+		t.Fatal(err)
+	}
+	loadIn(t, dir, wasm)
+}
+
+func TestRefusedModuleLeavesNothingInCache(t *testing.T) {
+	dir := t.TempDir()
+	var b w.Module
+	b.Func("call", number, 0)
+	e := newEngine(t, engine.Config{CacheDir: dir})
+	if _, err := e.Load(t.Context(), b.Bytes(), engine.Limits{}); err == nil {
+		t.Fatal("an invalid module was loaded")
+	}
+	if got := cacheFiles(t, dir); len(got) != 0 {
+		t.Errorf("cache = %v", got)
+	}
+}
+
+// loadIn loads and calls wasm in a new engine with that cache.
+func loadIn(t *testing.T, dir string, wasm []byte) *engine.Engine {
+	t.Helper()
+	e := newEngine(t, engine.Config{CacheDir: dir})
+	m, err := e.Load(t.Context(), wasm, engine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Call(t.Context(), engine.Call{Export: "call"}); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func cacheFiles(t *testing.T, dir string) map[string]fs.FileInfo {
+	t.Helper()
+	files := map[string]fs.FileInfo{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files[path], err = d.Info()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// FuzzLoad asserts that any bytes are either refused with a type or loaded and
+// callable, within the limits.
+func FuzzLoad(f *testing.F) {
+	f.Add(asking())
+	f.Add(spin(true))
+	f.Add([]byte{0, 'a', 's', 'm', 1, 0, 0, 0})
+	f.Add(wasmbin.AppendSection([]byte{0, 'a', 's', 'm', 1, 0, 0, 0}, wasmbin.SectionMemory, []byte{1, 0, 1}))
+	e := newEngine(f, engine.Config{Spares: -1})
+	limits := engine.Limits{MemoryMiB: 2, Timeout: quick}
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		m, err := e.Load(t.Context(), wasm, limits)
+		if err != nil {
+			var refused *engine.LoadError
+			if !errors.As(err, &refused) {
+				t.Fatalf("untyped error: %v", err)
+			}
+			return
+		}
+		for _, export := range m.Exports() {
+			_, err := m.Call(t.Context(), engine.Call{Export: export})
+			var failed *engine.CallError
+			if err != nil && !errors.As(err, &failed) {
+				t.Fatalf("untyped error: %v", err)
+			}
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
