@@ -39,6 +39,9 @@ class Conversation {
     return this.turns.at(-1)?.answers.some((a) => a.status === 'running') ? id : '';
   });
 
+  /** Runs when a session began or its run ended, so that the list can follow. */
+  onChange: () => void = () => undefined;
+
   #flushing = false;
   #queue = new Map<string, Packet[]>();
   #scheduled = false;
@@ -197,10 +200,11 @@ class Conversation {
       this.sessionId = ack.session_id;
       if (route.place.name === 'chat') route.go(chatAddress(ack.session_id), true);
     }
+    this.onChange();
     const id = ack.user_message_id ?? '';
     if (id === '' || this.messages.some((m) => m.id === id)) return;
     const question: api.Message = { id, role: 'user', text: body.text, status: 'completed', created_at: new Date().toISOString() };
-    if (body.parent_message_id !== undefined) question.parent_id = body.parent_message_id;
+    if (body.parent_message_id !== undefined && body.parent_message_id !== 'root') question.parent_id = body.parent_message_id;
     this.messages = [...this.messages, question];
     this.leaf = id;
     if (ack.run !== undefined) this.#placeAnswers(ack.run, id, ack.message_ids ?? []);
@@ -301,6 +305,7 @@ class Conversation {
 
   #ended(run: Run): void {
     this.stopping = false;
+    this.onChange();
     this.messages = this.messages.map((m) => {
       if (m.run !== run.id || m.role !== 'assistant') return m;
       const answer = run.answers.find((a) => a.messageId === m.id);
