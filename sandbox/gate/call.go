@@ -316,3 +316,25 @@ func block(value any, err error) (out []byte, outcome string) {
 	}
 	return out, string(told.Kind)
 }
+
+// Approve decides whether the tool call as a whole may begin, as the approval of
+// its manifest entry says. It returns an *Error of kind Denied when it may not.
+func (c *Call) Approve(ctx context.Context, mode capability.Mode, args json.RawMessage) error {
+	var err error
+	switch mode {
+	case capability.Allow:
+		return nil
+	case capability.Ask:
+		err = c.ask(ctx, capability.Capability{Name: "tool", Ask: "wants to run " + c.Tool}, c.Tool, args, "run "+c.Tool)
+	default:
+		err = Errorf(Denied, "The tool %s is not approved.", c.Tool)
+	}
+	h := HostCall{Summary: "run " + c.Tool, Decision: capability.Allow}
+	if err != nil {
+		h.Decision = capability.Deny
+	}
+	if recorded := c.record(c.Tool, Function{}, &h, err); recorded != nil {
+		return recorded
+	}
+	return err
+}

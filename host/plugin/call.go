@@ -1,0 +1,235 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/runtime/engine"
+	"github.com/bulkhead-host/bulkhead/runtime/registry"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/gate"
+)
+
+// spec describes a tool under the name that a model calls it by.
+func spec(p *installed, l listedTool, name string, rights capability.Rights) tool.Spec {
+	e := p.manifest.Tool(l.Name)
+	title := l.Title
+	if title == "" {
+		title = name
+	}
+	return tool.Spec{
+		Name: name, Plugin: p.record.Name, PluginVersion: p.record.Version, Title: title,
+		Description: l.Description, InputSchema: l.InputSchema,
+		Labels: capability.ToolLabels(e, rights, capability.Surroundings{}),
+		Cites:  e.Cites, Merge: e.Merge, StreamArgs: e.StreamArgs, StopsLoop: e.StopsLoop,
+		Needs: e.Needs, Reminder: e.Reminder,
+	}
+}
+
+// guestTool is a tool of an installed plugin.
+type guestTool struct {
+	manager *Manager
+	plugin  *installed
+	// name is the module's own.
+	name string
+	spec tool.Spec
+}
+
+var _ tool.Tool = (*guestTool)(nil)
+
+// Spec implements tool.Tool.
+func (t *guestTool) Spec() tool.Spec { return t.spec }
+
+// Call implements tool.Tool. A version that was replaced meanwhile is followed by
+// its successor.
+func (t *guestTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, error) {
+	p := t.plugin
+	module, err := p.load(ctx, t.manager.config.Engine, t.manager.config.Registry)
+	if errors.Is(err, engine.ErrClosed) {
+		if next := t.manager.current(p.record.Name); next != nil && next != p {
+			p = next
+			module, err = p.load(ctx, t.manager.config.Engine, t.manager.config.Registry)
+		}
+	}
+	if err != nil {
+		return t.unloadable(ctx, err), nil
+	}
+	c := guestCall{
+		gate: t.manager.gate, module: module, manifest: p.manifest, tool: t.name,
+		title: t.spec.Title, exposed: t.spec.Name, logger: t.manager.config.Logger,
+	}
+	result, _ := c.run(ctx, in)
+	return result, nil
+}
+
+func (m *Manager) current(name string) *installed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.plugins[name]
+}
+
+// unloadable is the result of a call whose module cannot be had.
+func (t *guestTool) unloadable(ctx context.Context, err error) tool.Result {
+	if ctx.Err() != nil {
+		return stopped(t.spec.Title)
+	}
+	t.manager.config.Logger.Error("a plugin cannot be loaded", "plugin", t.spec.Plugin, "error", err)
+	why := "It cannot be loaded."
+	var refused *engine.LoadError
+	var corrupt *registry.CorruptError
+	switch {
+	case errors.As(err, &refused):
+		why = refused.Message
+	case errors.As(err, &corrupt):
+		why = corrupt.Error()
+	case errors.Is(err, engine.ErrClosed):
+		why = "It was removed or the host is closing."
+	}
+	return tool.Fail(tool.FailureUnavailable, fmt.Sprintf("%s is not available. %s", t.spec.Title, why),
+		fmt.Sprintf("The tool %s is not available now. Go on without it.", t.spec.Name))
+}
+
+// guestCall is one call of a tool in a module.
+type guestCall struct {
+	gate     *gate.Gate
+	module   *engine.Module
+	manifest capability.Manifest
+	// tool is the module's own name of the tool, exposed what the model calls it,
+	// title what a person reads.
+	tool, exposed, title string
+	config               map[string]string
+	logger               *slog.Logger
+	// log takes what the guest logs, nil for the logger.
+	log func(level, message string)
+}
+
+// run calls the tool. What went wrong is in the result.
+func (c guestCall) run(ctx context.Context, in tool.Invocation) (tool.Result, engine.Outcome) {
+	g := c.gate.Open(gate.CallInfo{
+		Plugin: c.manifest.Name, Version: c.manifest.Version, Tool: c.tool, Manifest: c.manifest,
+		CallID: in.CallID, Run: in.Run, Session: in.Session, User: in.User,
+	})
+	result, out := c.through(ctx, g, in)
+	for _, h := range g.HostCalls() {
+		result.HostCalls = append(result.HostCalls, tool.HostCall{
+			Capability: h.Capability, Summary: h.Summary, Decision: string(h.Decision), Bytes: h.Bytes,
+		})
+	}
+	result.Fuel = out.Fuel
+	outcome := "ok"
+	if result.Failure != nil {
+		outcome = string(result.Failure.Kind)
+	}
+	if err := g.Close(outcome); err != nil {
+		c.logger.Error("the end of a tool call cannot be recorded", "plugin", c.manifest.Name, "error", err)
+	}
+	return result, out
+}
+
+func (c guestCall) through(ctx context.Context, g *gate.Call, in tool.Invocation) (tool.Result, engine.Outcome) {
+	if e := c.manifest.Tool(c.tool); e.Approval == capability.Deny || e.Approval == capability.Ask {
+		if err := g.Approve(ctx, e.Approval, in.Arguments); err != nil {
+			return tool.Fail(tool.FailureDenied, fmt.Sprintf("%s was not run: it needs an approval that was not given.", c.title),
+				fmt.Sprintf("The tool %s was not run, because it was not approved. Go on without it.", c.exposed)), engine.Outcome{}
+		}
+	}
+	input, err := c.input(ctx, in)
+	if err != nil {
+		return tool.Fail(tool.FailureInput, fmt.Sprintf("%s got arguments that are not a JSON object.", c.title),
+			fmt.Sprintf("The arguments of %s are not a JSON object. Write an object such as {\"name\":\"value\"}, as its schema says.", c.exposed)), engine.Outcome{}
+	}
+	log := c.log
+	if log == nil {
+		log = c.logTo(in)
+	}
+	out, err := c.module.Call(ctx, engine.Call{
+		Export: "call_tool", Input: input, Config: c.config, Log: log,
+		Host: func(name string) engine.HostFunc {
+			f := g.Host(name)
+			if f == nil {
+				return nil
+			}
+			return func(ctx context.Context, block []byte) []byte {
+				return f(context.WithValue(ctx, reporterKey{}, in.Report), block)
+			}
+		},
+	})
+	if err != nil {
+		return c.failed(ctx, err), out
+	}
+	return c.result(out.Output), out
+}
+
+func (c guestCall) logTo(in tool.Invocation) func(level, message string) {
+	return func(level, message string) {
+		l := slog.LevelDebug
+		switch level {
+		case "info":
+			l = slog.LevelInfo
+		case "warn":
+			l = slog.LevelWarn
+		case "error":
+			l = slog.LevelError
+		}
+		c.logger.Log(context.Background(), l, message, "plugin", c.manifest.Name, "tool", c.tool, "call", in.CallID)
+	}
+}
+
+// input builds what call_tool reads. Beyond refs and now, the context has what
+// the tool needs and the grant of capability context allows.
+func (c guestCall) input(ctx context.Context, in tool.Invocation) ([]byte, error) {
+	args := bytes.TrimSpace(in.Arguments)
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	if args[0] != '{' || !json.Valid(args) {
+		return nil, errors.New("the arguments are not a JSON object")
+	}
+	meta := map[string]any{
+		"bulkhead/refs": in.Refs,
+		"bulkhead/now":  in.Now.UTC().Format(time.RFC3339),
+	}
+	needs := c.manifest.Tool(c.tool).Needs
+	if len(needs) > 0 {
+		rights, err := c.gate.Rights(ctx, c.manifest, in.User)
+		if err != nil {
+			c.logger.Error("rights cannot be read; the call gets no context", "plugin", c.manifest.Name, "error", err)
+		}
+		right := rights.Of(capability.Context)
+		params, _ := right.Params.(*capability.ContextParams)
+		if right.Mode == capability.Allow && params != nil {
+			needs = slices.DeleteFunc(slices.Clone(needs), func(f string) bool { return !params.Has(f) })
+			fillContext(meta, needs, in.Context)
+		}
+	}
+	return json.Marshal(map[string]any{
+		"request": map[string]any{"name": c.tool, "arguments": json.RawMessage(args)},
+		"context": map[string]any{"id": in.CallID, "_meta": meta},
+	})
+}
+
+func fillContext(meta map[string]any, fields []string, known tool.Context) {
+	for _, f := range fields {
+		switch f {
+		case "query":
+			meta["bulkhead/query"] = known.Query
+		case "history":
+			meta["bulkhead/history"] = slices.Concat([]tool.Turn{}, known.History)
+		case "user":
+			meta["bulkhead/user"] = map[string]string{"id": known.UserID, "locale": known.Locale, "time_zone": known.TimeZone}
+		case "citations":
+			citations := known.Citations
+			if citations == nil {
+				citations = map[string]int{}
+			}
+			meta["bulkhead/citations"] = citations
+		}
+	}
+}

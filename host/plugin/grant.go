@@ -1,0 +1,80 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/bulkhead-host/bulkhead/sandbox/audit"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/gate"
+)
+
+// grantStore keeps the grants of all plugins.
+type grantStore struct{ space Storage }
+
+var _ gate.GrantSource = (*grantStore)(nil)
+
+func grantPrefix(plugin string) string { return "grant/" + plugin + "/" }
+
+// Grants implements gate.GrantSource. A grant that cannot be read is an error,
+// which denies.
+func (s *grantStore) Grants(_ context.Context, plugin string) (capability.Grants, error) {
+	grants := capability.Grants{}
+	err := s.space.View(func(tx Tx) error {
+		var bad error
+		err := tx.Scan(grantPrefix(plugin), func(key string, value []byte) bool {
+			var g capability.Grant
+			if bad = json.Unmarshal(value, &g); bad == nil {
+				grants[g.Capability] = g
+			}
+			return bad == nil
+		})
+		if bad != nil {
+			return bad
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read grants: %w", err)
+	}
+	return grants, nil
+}
+
+// put stores grants in one transaction and leaves others as they are.
+func (s *grantStore) put(plugin string, grants ...capability.Grant) error {
+	return s.space.Update(func(tx Tx) error {
+		for _, g := range grants {
+			data, err := json.Marshal(g)
+			if err != nil {
+				return err
+			}
+			if err := tx.Put(grantPrefix(plugin)+g.Capability, data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SetGrant records an operator's word on one capability of a plugin. It holds at
+// once, on running calls too; mode deny revokes. It returns an *Error of kind
+// UnknownPlugin, or what capability.Grant.Check returns.
+func (m *Manager) SetGrant(_ context.Context, operator, plugin string, g capability.Grant) error {
+	if err := g.Check(); err != nil {
+		return fmt.Errorf("set a grant: %w", err)
+	}
+	m.mu.Lock()
+	p := m.plugins[plugin]
+	m.mu.Unlock()
+	if p == nil {
+		return &Error{Kind: UnknownPlugin, Message: fmt.Sprintf("No plugin %q is installed; see plugin list.", plugin)}
+	}
+	if err := m.grants.put(plugin, g); err != nil {
+		return fmt.Errorf("set a grant: %w", err)
+	}
+	return m.config.Audit.Record(audit.Entry{
+		Time: m.config.Now(), Kind: audit.KindGrant, Plugin: plugin, Version: p.record.Version, User: operator,
+		Capability: g.Capability, Decision: string(g.Mode),
+	})
+}

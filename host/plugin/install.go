@@ -1,0 +1,152 @@
+package plugin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/bulkhead-host/bulkhead/runtime/engine"
+	"github.com/bulkhead-host/bulkhead/runtime/pack"
+	"github.com/bulkhead-host/bulkhead/runtime/registry"
+	"github.com/bulkhead-host/bulkhead/sandbox/audit"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+)
+
+// InstallBuiltins installs every .wasm file of dist that is not installed with
+// the same bytes already. Its grants are recorded equal to its manifest when it
+// comes for the first time; afterwards only for what a new version asks anew, so
+// that what an operator took back stays taken back. A file that cannot be
+// installed does not keep the others from it; the errors come back joined, each
+// an *Error where the file is at fault.
+func (m *Manager) InstallBuiltins(ctx context.Context, dist fs.FS) error {
+	var errs []error
+	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".wasm" {
+			return err
+		}
+		wasm, err := fs.ReadFile(dist, name)
+		if err != nil {
+			return err
+		}
+		if err := m.installBuiltin(ctx, wasm, strings.TrimSuffix(path.Base(name), ".wasm")); err != nil {
+			errs = append(errs, fmt.Errorf("install built-in plugin %q: %w", name, err))
+		}
+		return ctx.Err()
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+func (m *Manager) installBuiltin(ctx context.Context, wasm []byte, fallback string) error {
+	manifest, raw, err := readManifest(wasm, fallback)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	old := m.plugins[manifest.Name]
+	m.mu.Unlock()
+	sum := sha256.Sum256(wasm)
+	if old != nil && old.record.SHA256 == hex.EncodeToString(sum[:]) {
+		return nil
+	}
+	p, err := m.prepare(ctx, wasm, manifest, raw)
+	if err != nil {
+		return err
+	}
+	p.record.Builtin = true
+	if old != nil {
+		p.record.Enabled = old.record.Enabled
+	}
+	if err := m.grants.put(manifest.Name, newGrants(manifest, old)...); err != nil {
+		return errors.Join(fmt.Errorf("record grants: %w", err), p.unload(ctx))
+	}
+	return m.publish(ctx, p, wasm)
+}
+
+// newGrants are the grants equal to a manifest, without those of capabilities
+// that the version before asked for too.
+func newGrants(m capability.Manifest, old *installed) []capability.Grant {
+	var list []capability.Grant
+	for name, g := range capability.GrantAll(m) {
+		if old != nil {
+			if _, asked := old.manifest.Asks(name); asked {
+				continue
+			}
+		}
+		list = append(list, g)
+	}
+	return list
+}
+
+// readManifest returns the manifest in a module and its bytes; the default one,
+// named fallback, where there is none. It returns an *Error.
+func readManifest(wasm []byte, fallback string) (capability.Manifest, json.RawMessage, error) {
+	raw, found, err := pack.Section(wasm, pack.SectionManifest)
+	if err != nil {
+		return capability.Manifest{}, nil, &Error{Kind: Corrupt, Message: err.Error(), cause: err}
+	}
+	if !found {
+		return capability.Default(fallback), nil, nil
+	}
+	m, err := capability.ParseManifest(raw)
+	if err != nil {
+		return capability.Manifest{}, nil, manifestError(err)
+	}
+	return m, raw, nil
+}
+
+// prepare loads a module and lists its tools, with nothing granted.
+func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.Manifest, raw json.RawMessage) (*installed, error) {
+	module, err := m.config.Engine.Load(ctx, wasm, engineLimits(manifest.Limits))
+	if err != nil {
+		return nil, loadError(err)
+	}
+	tools, err := listTools(ctx, module)
+	if err != nil {
+		return nil, errors.Join(err, module.Close(ctx))
+	}
+	stored, err := json.Marshal(tools)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("write the list of tools: %w", err), module.Close(ctx))
+	}
+	return &installed{
+		record: registry.Record{
+			Name: manifest.Name, Version: manifest.Version, Manifest: raw, Tools: stored,
+			Enabled: true, InstalledAt: m.config.Now().UTC(),
+		},
+		manifest: manifest, tools: tools, turn: make(chan struct{}, 1), module: module,
+	}, nil
+}
+
+// publish stores the plugin and puts it in the place of the version before,
+// whose running calls finish on the old module.
+func (m *Manager) publish(ctx context.Context, p *installed, wasm []byte) error {
+	record, err := m.config.Registry.Install(ctx, p.record, wasm)
+	if err != nil {
+		return errors.Join(err, p.unload(ctx))
+	}
+	p.record = record
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return errors.Join(engine.ErrClosed, p.unload(ctx))
+	}
+	old := m.plugins[record.Name]
+	m.plugins[record.Name] = p
+	if old != nil {
+		m.background.Go(func() {
+			if err := old.unload(m.life); err != nil {
+				m.config.Logger.Warn("the old version of a plugin cannot be closed", "plugin", record.Name, "error", err)
+			}
+		})
+	}
+	m.mu.Unlock()
+	return m.config.Audit.Record(audit.Entry{
+		Time: m.config.Now(), Kind: audit.KindInstall, Plugin: record.Name, Version: record.Version, SHA256: record.SHA256, Decision: string(capability.Allow),
+	})
+}

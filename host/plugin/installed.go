@@ -1,0 +1,85 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/bulkhead-host/bulkhead/runtime/engine"
+	"github.com/bulkhead-host/bulkhead/runtime/registry"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+)
+
+// installed is one version of an installed plugin. All but its module is
+// immutable; another version is another value.
+type installed struct {
+	record   registry.Record
+	manifest capability.Manifest
+	tools    []listedTool
+
+	// turn holds a token while the module is loaded or closed, and guards the
+	// fields below.
+	turn   chan struct{}
+	module *engine.Module
+	gone   bool
+}
+
+// fromRecord reads what was stored at install.
+func fromRecord(r registry.Record) (*installed, error) {
+	m := capability.Default(r.Name)
+	if len(r.Manifest) > 0 {
+		var err error
+		if m, err = capability.ParseManifest(r.Manifest); err != nil {
+			return nil, manifestError(err)
+		}
+	}
+	var tools []listedTool
+	if err := json.Unmarshal(r.Tools, &tools); err != nil {
+		return nil, fmt.Errorf("read the stored list of tools: %w", err)
+	}
+	return &installed{record: r, manifest: m, tools: tools, turn: make(chan struct{}, 1)}, nil
+}
+
+// load returns the compiled module; the first call compiles it, others wait. A
+// load that failed is tried again by the next call.
+func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Registry) (*engine.Module, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if p.gone {
+		return nil, engine.ErrClosed
+	}
+	if p.module != nil {
+		return p.module, nil
+	}
+	record, wasm, err := r.Open(ctx, p.record.Name)
+	if err != nil {
+		return nil, err
+	}
+	if record.SHA256 != p.record.SHA256 {
+		return nil, engine.ErrClosed // another version was installed meanwhile
+	}
+	p.module, err = e.Load(ctx, wasm, engineLimits(p.manifest.Limits))
+	return p.module, err
+}
+
+// unload closes the module for good. Calls that run finish, or are cancelled
+// when ctx is done.
+func (p *installed) unload(ctx context.Context) error {
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
+	p.gone = true
+	if p.module == nil {
+		return nil
+	}
+	return p.module.Close(ctx)
+}
+
+func engineLimits(l capability.Limits) engine.Limits {
+	return engine.Limits{
+		MemoryMiB: l.MemoryMiB, Timeout: l.Timeout(), OutputBytes: l.OutputBytes, Concurrency: l.Concurrency,
+	}
+}

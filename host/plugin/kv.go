@@ -1,0 +1,115 @@
+package plugin
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/gate"
+)
+
+// maxKey is how many bytes a key of kv may have.
+const maxKey = 512
+
+// keyValue serves the capability kv over a key space.
+type keyValue struct{ space Storage }
+
+type keyArgs struct {
+	Key string `json:"key"`
+}
+
+type putArgs struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+type prefixArgs struct {
+	Prefix string `json:"prefix"`
+}
+
+func (kv keyValue) functions() []gate.Function {
+	return []gate.Function{
+		gate.Typed("kv_get", capability.KV, func(a keyArgs) string { return "get " + a.Key }, kv.get),
+		gate.Typed("kv_put", capability.KV, func(a putArgs) string { return "put " + a.Key }, kv.put),
+		gate.Typed("kv_delete", capability.KV, func(a keyArgs) string { return "delete " + a.Key }, kv.remove),
+		gate.Typed("kv_list", capability.KV, func(a prefixArgs) string { return "list " + a.Prefix }, kv.list),
+	}
+}
+
+// place is the prefix of the values that this call reaches.
+func place(ctx context.Context, c *gate.Call) string {
+	base := "kv/" + c.Plugin + "/"
+	if p, ok := gate.Right(ctx).Params.(*capability.KVParams); ok && p.Scope == "plugin" {
+		return base + "plugin/"
+	}
+	return base + "user/" + url.PathEscape(c.User) + "/"
+}
+
+func checkKey(key string) error {
+	if key == "" || len(key) > maxKey {
+		return gate.Errorf(gate.Invalid, "A key has 1 to %d bytes.", maxKey)
+	}
+	return nil
+}
+
+func (kv keyValue) get(ctx context.Context, c *gate.Call, a keyArgs) (any, error) {
+	if err := checkKey(a.Key); err != nil {
+		return nil, err
+	}
+	answer := struct {
+		Value string `json:"value"`
+		Found bool   `json:"found"`
+	}{}
+	err := kv.space.View(func(tx Tx) error {
+		value, found := tx.Get(place(ctx, c) + a.Key)
+		answer.Value, answer.Found = string(value), found
+		return nil
+	})
+	return answer, err
+}
+
+func (kv keyValue) put(ctx context.Context, c *gate.Call, a putArgs) (any, error) {
+	if err := checkKey(a.Key); err != nil {
+		return nil, err
+	}
+	params, ok := gate.Right(ctx).Params.(*capability.KVParams)
+	if !ok {
+		return nil, gate.Errorf(gate.Denied, "The right to kv is not known.")
+	}
+	prefix := place(ctx, c)
+	return nil, kv.space.Update(func(tx Tx) error {
+		used := int64(len(a.Key) + len(a.Value))
+		err := tx.Scan(prefix, func(key string, value []byte) bool {
+			if key != prefix+a.Key {
+				used += int64(len(key) - len(prefix) + len(value))
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		if used > params.Quota() {
+			return gate.Errorf(gate.Quota, "Keys and values would have %d bytes; the quota is %d. Delete some first.", used, params.Quota())
+		}
+		return tx.Put(prefix+a.Key, []byte(a.Value))
+	})
+}
+
+func (kv keyValue) remove(ctx context.Context, c *gate.Call, a keyArgs) (any, error) {
+	if err := checkKey(a.Key); err != nil {
+		return nil, err
+	}
+	return nil, kv.space.Update(func(tx Tx) error { return tx.Delete(place(ctx, c) + a.Key) })
+}
+
+func (kv keyValue) list(ctx context.Context, c *gate.Call, a prefixArgs) (any, error) {
+	keys := []string{}
+	prefix := place(ctx, c)
+	err := kv.space.View(func(tx Tx) error {
+		return tx.Scan(prefix+a.Prefix, func(key string, _ []byte) bool {
+			keys = append(keys, key[len(prefix):])
+			return true
+		})
+	})
+	return map[string]any{"keys": keys}, err
+}

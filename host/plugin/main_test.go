@@ -1,0 +1,73 @@
+package plugin_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/bulkhead-host/bulkhead/runtime/pack"
+)
+
+// What TestMain built, for all tests of the package.
+var (
+	// cacheDir keeps compiled code, so that each module is compiled once.
+	cacheDir string
+	// searchWASM is the built-in plugin with its manifest, searchPortable the same
+	// built with the tag portable, probeWASM the probe without a manifest.
+	searchWASM, searchPortable, probeWASM []byte
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "plugin-test-*")
+	if err == nil {
+		cacheDir = filepath.Join(dir, "cache")
+		err = buildAll(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build the plugins:", err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent(), goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(code)
+	}))
+}
+
+func buildAll(dir string) (err error) {
+	if searchWASM, err = build(dir, "../../plugins/search"); err != nil {
+		return err
+	}
+	if searchPortable, err = build(dir, "../../plugins/search", "-tags", "portable"); err != nil {
+		return err
+	}
+	if probeWASM, err = build(dir, "./testdata/probe"); err != nil {
+		return err
+	}
+	manifest, err := os.ReadFile("../../plugins/search/manifest.json")
+	if err != nil {
+		return err
+	}
+	if searchWASM, err = pack.WithSection(searchWASM, pack.SectionManifest, manifest); err != nil {
+		return err
+	}
+	searchPortable, err = pack.WithSection(searchPortable, pack.SectionManifest, manifest)
+	return err
+}
+
+// build compiles a plugin as the Taskfile does.
+func build(dir, folder string, flags ...string) ([]byte, error) {
+	out := filepath.Join(dir, "built.wasm")
+	args := append([]string{"build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out}, flags...)
+	cmd := exec.Command("go", append(args, folder)...)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", folder, err, text)
+	}
+	return os.ReadFile(out)
+}

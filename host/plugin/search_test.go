@@ -1,0 +1,215 @@
+package plugin_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/sandbox/audit"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+)
+
+type found struct {
+	Results []struct {
+		Ref                             int
+		Title, Section, Source, Content string
+	}
+	Note string
+}
+
+func read(t *testing.T, r tool.Result) found {
+	t.Helper()
+	if r.Failure != nil {
+		t.Fatalf("the call failed: %+v %s", r.Failure, r.Text)
+	}
+	var f found
+	if err := json.Unmarshal([]byte(r.Text), &f); err != nil {
+		t.Fatalf("%v in %s", err, r.Text)
+	}
+	return f
+}
+
+func withSearch(t *testing.T) (*scene, string) {
+	t.Helper()
+	s := open(t)
+	id := s.add(t, "plugins.md", "# Plugins\n\n## How do I declare a capability?\n\nYou declare a capability in the manifest of the plugin.\n")
+	s.add(t, "bread.md", "# Bread\n\nFlour, water, salt and time make a loaf.\n")
+	if err := s.install(t, map[string][]byte{"search.wasm": searchWASM}); err != nil {
+		t.Fatal(err)
+	}
+	return s, id
+}
+
+func TestSearchFindsAndCitesThroughTheSandbox(t *testing.T) {
+	s, id := withSearch(t)
+	r := s.call(t, "internal_search", `{"queries":["declare a capability","bread loaf"]}`)
+	f := read(t, r)
+	if len(f.Results) < 2 || f.Results[0].Ref != 101 || f.Results[0].Source != "knowledge" {
+		t.Fatalf("results are %s", r.Text)
+	}
+	if !strings.Contains(r.Text, "in the manifest of the plugin") || !strings.Contains(r.Text, "make a loaf") {
+		t.Fatalf("a passage is missing in %s", r.Text)
+	}
+	if len(r.Documents) != 2 {
+		t.Fatalf("documents are %+v", r.Documents)
+	}
+	for _, d := range r.Documents {
+		if d.Title == "" || d.Snippet == "" || d.Source != "knowledge" || d.UpdatedAt != "2026-03-01T12:00:00Z" || d.Ref < 101 {
+			t.Errorf("document is %+v", d)
+		}
+	}
+	if len(r.HostCalls) != 2 || r.HostCalls[0].Capability != "knowledge" || r.HostCalls[0].Decision != "allow" || r.HostCalls[0].Bytes == 0 {
+		t.Errorf("host calls are %+v", r.HostCalls)
+	}
+	again := s.call(t, "internal_search", `{"queries":["declare a capability"]}`, func(in *tool.Invocation) {
+		in.Context.Citations = map[string]int{id: 7}
+	})
+	if f := read(t, again); f.Results[0].Ref != 7 {
+		t.Errorf("a document that the path knows got another ref: %s", again.Text)
+	}
+}
+
+func TestSearchIsListedWithItsManifest(t *testing.T) {
+	s, _ := withSearch(t)
+	got := s.tool(t, "internal_search").Spec()
+	if !got.Cites || got.Merge != "queries" || got.Plugin != "search" || got.PluginVersion == "" || got.Title != "Search documents" ||
+		!reflect.DeepEqual(got.Labels, []string{"private_data"}) || !strings.Contains(string(got.InputSchema), `"queries"`) {
+		t.Fatalf("spec is %+v", got)
+	}
+	list, err := s.manager.List(t.Context())
+	if err != nil || len(list) != 1 || !list[0].Builtin || !list[0].Enabled {
+		t.Fatalf("list is %+v, %v", list, err)
+	}
+	g := list[0].Grants
+	if len(g) != 2 || g[1].Capability != "knowledge" || g[1].Mode != capability.Allow || g[1].Sentence != "search wants to read your documents." {
+		t.Fatalf("grants are %+v", g)
+	}
+}
+
+func TestRevokedKnowledgeIsSaidInWords(t *testing.T) {
+	s, _ := withSearch(t)
+	if err := s.manager.SetGrant(t.Context(), s.owner.UserID, "search", denyKnowledge); err != nil {
+		t.Fatal(err)
+	}
+	r := s.call(t, "internal_search", `{"queries":["bread"]}`)
+	if r.Failure == nil || r.Failure.Kind != tool.FailureFailed || !strings.Contains(r.Text, "may not be searched") || strings.Contains(r.Text, "loaf") {
+		t.Fatalf("result is %+v", r)
+	}
+	if len(r.HostCalls) != 1 || r.HostCalls[0].Decision != "deny" {
+		t.Fatalf("host calls are %+v", r.HostCalls)
+	}
+	if _, err := s.log.Verify(); err != nil {
+		t.Error(err)
+	}
+	entries, err := s.log.Tail(3)
+	if err != nil || entries[0].Kind != audit.KindGrant || entries[1].Decision != "deny" || entries[2].Outcome != "failed" {
+		t.Fatalf("audit is %+v, %v", entries, err)
+	}
+}
+
+func TestAnotherUserFindsNothing(t *testing.T) {
+	s, _ := withSearch(t)
+	user, err := s.store.CreateUser(t.Context(), "ada", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.call(t, "internal_search", `{"queries":["bread loaf"]}`, func(in *tool.Invocation) { in.User = user.ID })
+	if f := read(t, r); len(f.Results) != 0 || !strings.Contains(f.Note, "No document matches") {
+		t.Fatalf("result is %s", r.Text)
+	}
+}
+
+func TestARestartKeepsToolsAndRevocations(t *testing.T) {
+	s, _ := withSearch(t)
+	if err := s.manager.SetGrant(t.Context(), s.owner.UserID, "search", denyKnowledge); err != nil {
+		t.Fatal(err)
+	}
+	newer := packed(t, searchWASM, strings.Replace(string(searchManifest(t)), `"0.1.0"`, `"0.2.0"`, 1))
+	for _, wasm := range [][]byte{searchWASM, newer} {
+		if err := s.manager.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.start(t)
+		s.tool(t, "internal_search") // there before anything is installed again
+		if err := s.install(t, map[string][]byte{"search.wasm": wasm}); err != nil {
+			t.Fatal(err)
+		}
+		if r := s.call(t, "internal_search", `{"queries":["bread"]}`); r.Failure == nil {
+			t.Fatalf("what was taken back came back: %s", r.Text)
+		}
+	}
+	if v := s.tool(t, "internal_search").Spec().PluginVersion; v != "0.2.0" {
+		t.Errorf("the new version is not in force but %s", v)
+	}
+}
+
+func TestAnUpgradeWhileToolsAreHeldIsFollowed(t *testing.T) {
+	s, _ := withSearch(t)
+	old := s.tool(t, "internal_search")
+	newer := packed(t, searchWASM, strings.Replace(string(searchManifest(t)), `"0.1.0"`, `"0.2.0"`, 1))
+	if err := s.install(t, map[string][]byte{"search.wasm": newer}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := old.Call(t.Context(), tool.Invocation{User: s.owner.UserID, Arguments: json.RawMessage(`{"queries":["bread"]}`),
+		Refs: tool.Refs{Start: 1, Count: 10}, Now: noon, Report: &watcher{}})
+	if err != nil || r.Failure != nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+}
+
+func searchManifest(t *testing.T) json.RawMessage {
+	t.Helper()
+	in, err := plugin.Inspect(t.Context(), open(t).engine, searchWASM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in.Manifest
+}
+
+func TestPortableBuildAnswersTheSame(t *testing.T) {
+	s, _ := withSearch(t)
+	with := plugin.Surroundings{Engine: s.engine, Knowledge: s.base, Audit: s.log}
+	request := plugin.Request{
+		Tool: "internal_search", Arguments: json.RawMessage(`{"queries":["declare a capability"]}`), User: s.owner.UserID,
+		Grants: capability.Grants{"knowledge": {Capability: "knowledge", Mode: capability.Allow}},
+	}
+	var raw []string
+	for _, wasm := range [][]byte{searchWASM, searchPortable} {
+		request.WASM = wasm
+		r, err := plugin.Run(t.Context(), with, request)
+		if err != nil || r.Result.Failure != nil || r.MemoryBytes == 0 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		raw = append(raw, string(r.Raw))
+	}
+	if raw[0] != raw[1] {
+		t.Errorf("the outputs differ:\n%s\n%s", raw[0], raw[1])
+	}
+	in, err := plugin.Inspect(t.Context(), s.engine, searchPortable)
+	if err != nil || strings.Contains(strings.Join(in.Imports, " "), "bulkhead:") {
+		t.Errorf("the portable build imports %v, %v", in.Imports, err)
+	}
+}
+
+func TestInspectSaysWhatAPluginIsAndWants(t *testing.T) {
+	in, err := plugin.Inspect(t.Context(), open(t).engine, searchWASM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.Protocol != "tools.v2" || in.Size != len(searchWASM) || len(in.SHA256) != 64 || len(in.Undeclared) != 0 {
+		t.Errorf("inspection is %+v", in)
+	}
+	if len(in.HostFunctions) != 1 || in.HostFunctions[0].Name != "knowledge_search" || in.HostFunctions[0].Capability != "knowledge" {
+		t.Errorf("host functions are %v: the linker must keep only what is reached", in.HostFunctions)
+	}
+	if len(in.Asks) != 2 || in.Asks[1].Sentence != "search wants to read your documents." {
+		t.Errorf("asks are %+v", in.Asks)
+	}
+	bare, err := plugin.Inspect(t.Context(), open(t).engine, probeWASM)
+	if err != nil || bare.Manifest != nil || !reflect.DeepEqual(bare.Undeclared, []string{"kv", "emit"}) && !reflect.DeepEqual(bare.Undeclared, []string{"emit", "kv"}) {
+		t.Errorf("without a manifest: %+v, %v", bare.Undeclared, err)
+	}
+}
