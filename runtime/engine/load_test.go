@@ -68,6 +68,16 @@ func TestLoadHonoursContext(t *testing.T) {
 	}
 }
 
+// TestLoadReturnsWhileTheCompilerRuns leaves the compiler alone in the middle of a
+// large module; closing the engine waits for it (TestMain finds what is left over).
+func TestLoadReturnsWhileTheCompilerRuns(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), quick)
+	defer cancel()
+	if _, err := newEngine(t, engine.Config{}).Load(ctx, goPlugin, engine.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("err = %v", err)
+	}
+}
+
 func TestSHA256IsOfTheOriginalBytes(t *testing.T) {
 	sum := sha256.Sum256(goPlugin)
 	if got := loadGo(t, engine.Limits{}).SHA256(); got != hex.EncodeToString(sum[:]) {

@@ -101,7 +101,11 @@ func WithSection(wasm []byte, name string, data []byte) ([]byte, error) {
 		}
 		out = append(out, wasm[s.Start:s.End]...)
 	}
-	return wasmbin.AppendCustom(out, name, data), nil
+	out = wasmbin.AppendCustom(out, name, data)
+	if _, err := split(out); err != nil {
+		return nil, fmt.Errorf("add the section %q: %w", name, err)
+	}
+	return out, nil
 }
 
 // split returns all sections, each of ours at most once.

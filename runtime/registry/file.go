@@ -11,7 +11,7 @@ import (
 
 // writeModule stores a module under its hash, at once and readable by this user
 // only. A file that is there and whole is kept.
-func (r *Registry) writeModule(sum string, wasm []byte) (err error) {
+func (r *Registry) writeModule(sum string, wasm []byte) error {
 	path := r.path(sum)
 	if old, err := os.ReadFile(path); err == nil {
 		if got := sha256.Sum256(old); hex.EncodeToString(got[:]) == sum {
@@ -22,11 +22,7 @@ func (r *Registry) writeModule(sum string, wasm []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
+	defer os.Remove(tmp.Name()) // fails once it was renamed, as it should
 	_, err = tmp.Write(wasm)
 	if err == nil {
 		err = tmp.Sync()
@@ -34,7 +30,19 @@ func (r *Registry) writeModule(sum string, wasm []byte) (err error) {
 	if err = errors.Join(err, tmp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	if err = os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(r.dir)
+}
+
+// syncDir makes a rename in a folder outlast a crash.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // dropUnused deletes a module's file if no record names it. The caller holds mu.
