@@ -99,7 +99,7 @@ func (c *corpus) render(chosen []unit) string {
 			gap(&out, "\n\n")
 		}
 		if u.form != formParagraph && !strings.HasSuffix(out.String(), " ") {
-			out.WriteString("- ")
+			out.WriteString(c.bullet(chosen, i))
 		}
 		out.WriteString(c.sentence(chosen, i) + marker(ref))
 	}
@@ -119,10 +119,32 @@ func (c *corpus) sentence(chosen []unit, i int) string {
 // source names where a unit stands.
 func (c *corpus) source(u unit) string {
 	p := c.passages[u.passage]
-	if section := strings.TrimSpace(p.Section); section != "" && section != p.Title {
-		return p.Title + " › " + section
+	section := strings.TrimSpace(p.Section)
+	switch {
+	case section == "":
+		return p.Title
+	case strings.HasPrefix(section, p.Title):
+		return section
 	}
-	return p.Title
+	return p.Title + " › " + section
+}
+
+// bullet is what an item begins with: its number where several of a numbered list
+// stand together.
+func (c *corpus) bullet(chosen []unit, i int) string {
+	ordered := func(j int) bool {
+		return j >= 0 && j < len(chosen) && chosen[j].passage == chosen[i].passage && c.blocks[chosen[j].passage][chosen[j].block].ordered
+	}
+	if !ordered(i) || !ordered(i-1) && !ordered(i+1) {
+		return "- "
+	}
+	number := 1
+	for j := i - 1; ordered(j); j-- {
+		if chosen[j].block != chosen[j+1].block {
+			number++
+		}
+	}
+	return fmt.Sprintf("%d. ", number)
 }
 
 func gap(out *strings.Builder, space string) {

@@ -22,13 +22,15 @@ type block struct {
 	text string
 	// language is the fence's, of code.
 	language string
+	// ordered tells that an item had a number.
+	ordered bool
 	// heading is the nearest heading above inside the passage.
 	heading string
 }
 
 var (
 	headingPattern = regexp.MustCompile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
-	itemPattern    = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,3}[.)])\s+(.*)$`)
+	itemPattern    = regexp.MustCompile(`^\s*([-*+]|\d{1,3}[.)])\s+(.*)$`)
 	fencePattern   = regexp.MustCompile("^\\s*(```+|~~~+)\\s*([A-Za-z0-9_+#.-]*)")
 	rulePattern    = regexp.MustCompile(`^\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$`)
 	rowPattern     = regexp.MustCompile(`^\s*\|(.*)\|\s*$`)
@@ -87,7 +89,8 @@ func (r *blockReader) line(line, next string) {
 		r.row(line, next)
 	case itemPattern.MatchString(line):
 		r.close()
-		r.open = &block{form: formItem, text: itemPattern.FindStringSubmatch(line)[1], heading: r.heading}
+		m := itemPattern.FindStringSubmatch(line)
+		r.open = &block{form: formItem, text: m[2], ordered: len(m[1]) > 1, heading: r.heading}
 	case r.open != nil:
 		r.open.text += " " + trimmed
 	default:
@@ -115,7 +118,7 @@ func (r *blockReader) row(line, next string) {
 	}
 	var cells []string
 	for _, cell := range strings.Split(strings.ReplaceAll(rowPattern.FindStringSubmatch(line)[1], `\|`, "\x00"), "|") {
-		if cell = strings.TrimSpace(strings.ReplaceAll(cell, "\x00", `\|`)); cell != "" {
+		if cell = strings.TrimSpace(strings.ReplaceAll(cell, "\x00", "|")); cell != "" {
 			cells = append(cells, cell)
 		}
 	}

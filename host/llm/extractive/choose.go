@@ -22,7 +22,7 @@ const (
 )
 
 // choose returns what to quote, in reading order, grouped by passage with the
-// best first. Close is false when nothing answers the question and the units are
+// best first. Answers is false when nothing answers the question and the units are
 // merely the nearest.
 func (c *corpus) choose() (chosen []unit, answers bool) {
 	ranked := slices.Clone(c.units)
@@ -33,7 +33,14 @@ func (c *corpus) choose() (chosen []unit, answers bool) {
 	if best := ranked[0]; best.cover == 0 || best.context < enough {
 		return c.opening(), false
 	}
-	chosen = c.pick(ranked)
+	switch {
+	case c.isDefinition(ranked[0]):
+		chosen = c.continued(ranked[0])
+	case c.isStep(ranked[0]):
+		chosen = c.steps(ranked[0])
+	default:
+		chosen = c.pick(ranked)
+	}
 	chosen = c.complete(chosen)
 	return c.order(chosen), true
 }
@@ -50,6 +57,58 @@ func (c *corpus) opening() []unit {
 		out = c.units[:1]
 	}
 	return out
+}
+
+// isDefinition tells whether a unit says what the asked thing is.
+func (c *corpus) isDefinition(u unit) bool {
+	return u.form == formParagraph && asksWhat.MatchString(c.question) && defines.MatchString(u.text) && c.earlyTerm(u.text)
+}
+
+// continued is a unit with what its document goes on to say of the same thing:
+// to the end of the paragraph, at most maxUnits-1 sentences.
+func (c *corpus) continued(u unit) []unit {
+	out := []unit{u}
+	for s := u.sentence + 1; s < u.sentence+maxUnits-1; s++ {
+		out = c.add(out, u.passage, u.block, s)
+	}
+	return out
+}
+
+// isStep tells whether a unit is an item of a list that stands under a heading
+// which says just what was asked: then the whole list is the answer.
+func (c *corpus) isStep(u unit) bool { return u.form == formItem && u.focus > 0.8 }
+
+// steps is the list around an item, with the sentence that introduces it.
+func (c *corpus) steps(u unit) []unit {
+	list := c.blocks[u.passage]
+	first := u.block
+	for first > 0 && list[first-1].form == formItem && list[first-1].heading == list[u.block].heading {
+		first--
+	}
+	var out []unit
+	if first > 0 && list[first-1].form == formParagraph && list[first-1].heading == list[u.block].heading {
+		out = c.addBlock(out, u.passage, first-1)
+	}
+	return c.addItems(out, u.passage, first)
+}
+
+// addItems adds the items from block b on, at most maxItems.
+func (c *corpus) addItems(chosen []unit, passage, b int) []unit {
+	list := c.blocks[passage]
+	for n := 0; n < maxItems && b < len(list) && list[b].form == formItem; n, b = n+1, b+1 {
+		chosen = c.addBlock(chosen, passage, b)
+	}
+	return chosen
+}
+
+// addBlock adds all units of a block.
+func (c *corpus) addBlock(chosen []unit, passage, b int) []unit {
+	for s := 0; ; s++ {
+		before := len(chosen)
+		if chosen = c.add(chosen, passage, b, s); len(chosen) == before {
+			return chosen
+		}
+	}
 }
 
 // pick takes the best unit, then those that add most: a high score, unlike what
@@ -91,7 +150,7 @@ func likeness(chosen []unit, u unit) float64 {
 	for _, o := range chosen {
 		shared := 0
 		for t := range u.terms {
-			if o.terms[t] {
+			if o.terms[t] > 0 {
 				shared++
 			}
 		}
@@ -122,14 +181,24 @@ var pointsBack = regexp.MustCompile(`^(?:It|Its|They|Their|This|That|These|Those
 // complete adds what a chosen unit needs to be understood, and what it leads to.
 func (c *corpus) complete(chosen []unit) []unit {
 	for i, u := range slices.Clone(chosen) {
-		if u.form == formParagraph && u.sentence > 0 && pointsBack.MatchString(u.text) {
-			chosen = c.add(chosen, u.passage, u.block, u.sentence-1)
+		for s := u.sentence; s > 0 && s > u.sentence-2 && u.form == formParagraph && pointsBack.MatchString(c.textAt(u, s)); s-- {
+			chosen = c.add(chosen, u.passage, u.block, s-1)
 		}
 		if i < 2 {
 			chosen = c.follow(chosen, u)
 		}
 	}
 	return chosen
+}
+
+// textAt is the sentence s of a unit's block, "" where it is no unit.
+func (c *corpus) textAt(u unit, s int) string {
+	for _, o := range c.units {
+		if o.passage == u.passage && o.block == u.block && o.sentence == s {
+			return o.text
+		}
+	}
+	return ""
 }
 
 // follow adds the code or the list that a unit introduces.
@@ -141,7 +210,7 @@ func (c *corpus) follow(chosen []unit, u unit) []unit {
 	introduces := strings.HasSuffix(u.text, ":")
 	next := list[u.block+1]
 	if next.form == formCode {
-		if introduces || asksHow.MatchString(c.question) || c.near(u, u.block+1) {
+		if introduces || u.focus > 0.8 || asksHow.MatchString(c.question) || c.near(u, u.block+1) {
 			chosen = c.add(chosen, u.passage, u.block+1, 0)
 		}
 		return chosen
@@ -149,15 +218,7 @@ func (c *corpus) follow(chosen []unit, u unit) []unit {
 	if !introduces {
 		return chosen
 	}
-	for b := u.block + 1; b < len(list) && list[b].form == formItem && b-u.block <= maxItems; b++ {
-		for s := 0; ; s++ {
-			before := len(chosen)
-			if chosen = c.add(chosen, u.passage, b, s); len(chosen) == before {
-				break
-			}
-		}
-	}
-	return chosen
+	return c.addItems(chosen, u.passage, u.block+1)
 }
 
 // near tells whether the code in block b speaks of the question too.

@@ -34,16 +34,17 @@ func read(results []llm.Message) findings {
 	var f findings
 	for _, msg := range results {
 		var shape struct {
-			Results *[]passage `json:"results"`
+			Results json.RawMessage `json:"results"`
 		}
-		if json.Unmarshal([]byte(msg.Text), &shape) != nil || shape.Results == nil {
+		var list []passage
+		if json.Unmarshal([]byte(msg.Text), &shape) != nil || shape.Results == nil || json.Unmarshal(shape.Results, &list) != nil {
 			if text := strings.TrimSpace(msg.Text); text != "" {
 				f.said = append(f.said, text)
 			}
 			continue
 		}
 		f.searched = true
-		for _, p := range *shape.Results {
+		for _, p := range list {
 			if strings.TrimSpace(p.Content) != "" && len(f.passages) < maxPassages {
 				f.passages = append(f.passages, p)
 			}

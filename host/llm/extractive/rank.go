@@ -14,18 +14,23 @@ type unit struct {
 	form form
 	// passage, block and sentence are where it stands.
 	passage, block, sentence int
-	terms                    map[string]bool
+	// terms are the unit's words with what each counts.
+	terms map[string]float64
 	// match holds per question term how well the unit has it, 0 to 1.
 	match []float64
 	// cover is the share of the question that the unit has by itself, 0 to 1, and
 	// context the share with its headings and title.
 	cover, context float64
-	score          float64
+	// focus tells how far the heading says just what was asked, 0 to 1.
+	focus float64
+	score float64
 }
 
 // corpus is all that was found, cut into units.
 type corpus struct {
 	question string
+	// echo is the question as a text might repeat it, "" where it is too short.
+	echo     string
 	terms    []string
 	idf      []float64
 	passages []passage
@@ -36,8 +41,15 @@ type corpus struct {
 // Weights of the ranking. They were set by reading answers over real
 // documentation; the table test holds what must not get worse.
 const (
-	sectionWeight = 0.5 // a question term in a heading, against one in the text
+	blockWeight   = 0.6 // a question term elsewhere in the block, against one in the unit
+	sectionWeight = 0.5 // one in a heading
 	titleWeight   = 0.3
+	focusWeight   = 0.4  // more for that where the heading says just what was asked
+	focusBoost    = 0.5  // and for the whole unit: a heading that says nothing but what was asked
+	echoWeight    = 0.2  // a sentence that repeats the question is no answer to it
+	coverPower    = 1.4  // half of a question is worth less than half of the whole
+	manyLines     = 12   // lines from which on code weighs less
+	easyTerms     = 22   // words up to which a unit is not long
 	codeWeight    = 0.55 // code, against a sentence with the same terms
 	firstBoost    = 1.12 // the first block under a heading
 	rankBoost     = 0.35 // the passage that the search put first
@@ -47,6 +59,9 @@ const (
 
 func newCorpus(question string, passages []passage) *corpus {
 	c := &corpus{question: question, terms: questionTerms(question), passages: passages}
+	if len(wordsOf(question)) > 3 {
+		c.echo = normal(question)
+	}
 	seen := map[string]bool{}
 	for p := range passages {
 		list := blocks(passages[p].Content)
@@ -62,6 +77,9 @@ func newCorpus(question string, passages []passage) *corpus {
 	return c
 }
 
+// normal is a text reduced to its folded words.
+func normal(text string) string { return fold(strings.Join(wordsOf(text), " ")) }
+
 // cut adds the units of one block; a text that occurred before is none.
 func (c *corpus) cut(p, b int, seen map[string]bool) {
 	blk := c.blocks[p][b]
@@ -75,11 +93,7 @@ func (c *corpus) cut(p, b int, seen map[string]bool) {
 			continue
 		}
 		seen[key] = true
-		u := unit{text: text, form: blk.form, passage: p, block: b, sentence: s, terms: map[string]bool{}}
-		for _, t := range terms(text) {
-			u.terms[t] = true
-		}
-		c.units = append(c.units, u)
+		c.units = append(c.units, unit{text: text, form: blk.form, passage: p, block: b, sentence: s, terms: weighted(text)})
 	}
 }
 
@@ -105,15 +119,11 @@ func (c *corpus) weigh() {
 	}
 }
 
-func matches(question []string, in map[string]bool) []float64 {
+func matches(question []string, in map[string]float64) []float64 {
 	out := make([]float64, len(question))
 	for i, q := range question {
-		if in[q] {
-			out[i] = 1
-			continue
-		}
-		for t := range in {
-			out[i] = max(out[i], alike(q, t))
+		for t, weight := range in {
+			out[i] = max(out[i], alike(q, t)*weight)
 		}
 	}
 	return out
@@ -122,32 +132,56 @@ func matches(question []string, in map[string]bool) []float64 {
 // rate sets a unit's cover and score.
 func (c *corpus) rate(u *unit) {
 	p, blk := c.passages[u.passage], c.blocks[u.passage][u.block]
-	section := matches(c.terms, termSet(p.Section+" "+blk.heading))
-	title := matches(c.terms, termSet(p.Title))
+	heading := c.headingOf(u)
+	section := matches(c.terms, weighted(p.Section+" "+heading))
+	title := matches(c.terms, weighted(p.Title))
+	around := matches(c.terms, weighted(blk.text))
+	u.focus = c.focus(heading)
 	var own, with, total float64
 	for t, idf := range c.idf {
 		total += idf
-		own += idf * u.match[t]
-		with += idf * max(u.match[t], sectionWeight*section[t], titleWeight*title[t])
+		inherited := (sectionWeight + focusWeight*u.focus) * section[t]
+		own += idf * max(u.match[t], u.focus*inherited)
+		with += idf * max(u.match[t], blockWeight*around[t], inherited, titleWeight*title[t])
 	}
 	if total == 0 {
 		return
 	}
 	u.cover, u.context = own/total, with/total
-	u.score = (0.6*u.cover + 0.4*u.context) * c.shape(u, blk) * (1 + rankBoost/float64(1+u.passage))
+	u.score = math.Pow(0.6*u.cover+0.4*u.context, coverPower) * c.shape(u, blk) *
+		(1 + focusBoost*u.focus) * (1 + rankBoost/float64(1+u.passage))
 }
 
-func termSet(text string) map[string]bool {
-	out := map[string]bool{}
-	for _, t := range terms(text) {
-		out[t] = true
+// headingOf is the nearest heading above a unit.
+func (c *corpus) headingOf(u *unit) string {
+	if h := c.blocks[u.passage][u.block].heading; h != "" {
+		return h
 	}
-	return out
+	section := c.passages[u.passage].Section
+	if at := strings.LastIndexAny(section, "›>"); at >= 0 {
+		section = strings.Trim(section[at:], "›> ")
+	}
+	return section
+}
+
+// focus is the share of a heading's words that the question has, times the share
+// of the question that they make.
+func (c *corpus) focus(heading string) float64 {
+	words := questionTerms(heading)
+	if len(words) == 0 || len(c.terms) == 0 {
+		return 0
+	}
+	found := 0.0
+	in := weighted(strings.Join(c.terms, " "))
+	for _, m := range matches(words, in) {
+		found += m
+	}
+	return found / float64(len(words)) * min(1, found/float64(len(c.terms)))
 }
 
 var (
 	asksWhat = regexp.MustCompile(`(?i)^\s*(?:what(?:'s|’s)?\s+(?:is|are|does|do)?|was\s+(?:ist|sind)|qu'est-ce|qué\s+es|define)\b`)
-	asksHow  = regexp.MustCompile(`(?i)^\s*(?:how|wie|comment|cómo|show|example|which command)\b|\bexample\b`)
+	asksHow  = regexp.MustCompile(`(?i)^\s*(?:how|wie|comment|cómo|show|example|which command)\b|\b(?:example|look(?:s)? like|format|syntax)\b`)
 	defines  = regexp.MustCompile(`(?i)^\W*(?:(?:a|an|the|der|die|das|ein|eine|le|la|un|une|el)\s+)?(?:\S+\s+){1,4}?(?:is|are|means|ist|sind|est|es|holds|describes)\s`)
 )
 
@@ -157,14 +191,17 @@ func (c *corpus) shape(u *unit, blk block) float64 {
 	words := len(u.terms)
 	switch {
 	case u.form == formCode:
-		return codeWeight
+		return codeWeight / float64(1+strings.Count(u.text, "\n")/manyLines)
 	case words < 4:
 		factor *= 0.55
-	case words > 60:
-		factor *= 0.8
+	case words > easyTerms:
+		factor /= 1 + float64(words-easyTerms)/easyTerms
 	}
 	if strings.HasSuffix(u.text, "?") {
 		factor *= 0.6
+	}
+	if c.echo != "" && strings.Contains(normal(u.text), c.echo) {
+		factor *= echoWeight
 	}
 	if u.form != formRow && u.sentence == 0 && (u.block == 0 || c.blocks[u.passage][u.block-1].heading != blk.heading) {
 		factor *= firstBoost

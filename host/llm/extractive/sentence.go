@@ -14,20 +14,22 @@ func sentences(text string) []string {
 	var out []string
 	runes := []rune(text)
 	start, code := 0, false
-	for i, r := range runes {
-		if r == '`' {
+	for i := 0; i < len(runes); i++ {
+		if runes[i] == '`' {
 			code = !code
 		}
-		if code || !ends(r) || i+1 < len(runes) && (ends(runes[i+1]) || closes(runes[i+1])) && !wide(r) {
-			// a closing quote or bracket belongs to the sentence, see below
-			if code || !closes(r) || i == 0 || !ends(runes[i-1]) {
-				continue
-			}
+		if code || !ends(runes[i]) {
+			continue
 		}
-		if breaks(runes, start, i) {
-			out = appendSentence(out, runes[start:i+1])
-			start = i + 1
+		after := i + 1 // closing quotes and brackets belong to the sentence
+		for after < len(runes) && (ends(runes[after]) || closes(runes[after])) {
+			after++
 		}
+		if breaks(runes, start, i, after) {
+			out = appendSentence(out, runes[start:after])
+			start = after
+		}
+		i = after - 1
 	}
 	return appendSentence(out, runes[start:])
 }
@@ -46,15 +48,16 @@ func closes(r rune) bool { return strings.ContainsRune(`"'”’»)]*_」』`, r
 // wide tells whether r ends a sentence without a space after it.
 func wide(r rune) bool { return strings.ContainsRune("。！？", r) }
 
-// breaks tells whether a sentence that began at start ends with the rune at i.
-func breaks(runes []rune, start, i int) bool {
-	if wide(runes[i]) || i+1 == len(runes) {
+// breaks tells whether a sentence that began at start ends with the rune at i,
+// when the text goes on at after.
+func breaks(runes []rune, start, i, after int) bool {
+	if wide(runes[i]) || after == len(runes) {
 		return true
 	}
-	if !unicode.IsSpace(runes[i+1]) {
+	if !unicode.IsSpace(runes[after]) {
 		return false
 	}
-	next := i + 1
+	next := after
 	for next < len(runes) && (unicode.IsSpace(runes[next]) || strings.ContainsRune("\"'“‘«(*_[`", runes[next])) {
 		next++
 	}

@@ -1,6 +1,7 @@
 package extractive
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,7 +13,7 @@ get give had has have having he her here him his how i if in into is it its just
 must my need no not of off on one or our out please see she should show so some someone something tell than that the
 their them then there these they this those to too up us use used using very want was way we were what what's when where
 whether which who whom whose why will with would you your explain describe mean means work works find
-der die das ein eine und oder ist sind wie was wer wo warum ich du wir mir im in zu von mit für auf kann man bitte
+der die das ein eine und oder ist sind wie was wer wo warum ich du wir mir im in zu von mit für auf kann man bitte look looks tell happen happens happened
 le la les un une des et ou est sont comment que qui quoi je tu nous vous du de dans pour sur avec
 el los las una y o es son cómo qué quién dónde por para con en del`)
 
@@ -69,9 +70,36 @@ func terms(text string) []string {
 			out = append(out, pairs(word)...)
 			continue
 		}
-		out = append(out, word)
-		if parts := strings.FieldsFunc(word, func(r rune) bool { return !isWordRune(r) }); len(parts) > 1 {
-			out = append(out, parts...)
+		out = append(append(out, word), partsOf(word)...)
+	}
+	return out
+}
+
+// partsOf returns the parts of a compound word, none of a simple one.
+func partsOf(word string) []string {
+	parts := strings.FieldsFunc(word, func(r rune) bool { return !isWordRune(r) })
+	if len(parts) < 2 {
+		return nil
+	}
+	return parts
+}
+
+// partWeight is what a part counts of a compound word: "sign-in" is hardly about
+// signing.
+const partWeight = 0.5
+
+// weighted returns the terms of a text with what each counts, 0 to 1.
+func weighted(text string) map[string]float64 {
+	out := map[string]float64{}
+	for _, word := range wordsOf(text) {
+		parts := partsOf(fold(word))
+		for _, part := range parts {
+			out[part] = max(out[part], partWeight)
+		}
+		for _, t := range terms(word) {
+			if len(parts) == 0 || !slices.Contains(parts, t) {
+				out[t] = 1
+			}
 		}
 	}
 	return out
@@ -130,10 +158,25 @@ func alike(a, b string) float64 {
 		}
 		return 0
 	}
-	if common(a, b) >= short-1 {
+	n := common(a, b)
+	if n >= short-1 || n >= 4 && endings[a[prefixBytes(a, n):]] && endings[b[prefixBytes(b, n):]] {
 		return 0.85
 	}
 	return 0
+}
+
+// endings are what English words of one stem differ by.
+var endings = map[string]bool{"": true, "e": true, "s": true, "es": true, "ed": true, "ing": true, "er": true, "ers": true, "ion": true, "ions": true, "able": true}
+
+// prefixBytes is the length in bytes of the first n runes.
+func prefixBytes(s string, n int) int {
+	for at := range s {
+		if n == 0 {
+			return at
+		}
+		n--
+	}
+	return len(s)
 }
 
 // common counts the runes that a and b begin with alike.

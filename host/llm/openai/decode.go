@@ -88,7 +88,8 @@ func (a *answer) delta(d sdk.ChatCompletionChunkChoiceDelta) error {
 	for _, call := range d.ToolCalls {
 		out = append(out, a.calls.add(fragmentOf(call))...)
 	}
-	if old := d.FunctionCall; old.Name != "" || old.Arguments != "" { //nolint:staticcheck // older servers still send it
+	//lint:ignore SA1019 older servers still send it
+	if old := d.FunctionCall; old.Name != "" || old.Arguments != "" {
 		out = append(out, a.calls.add(fragment{name: old.Name, arguments: old.Arguments})...)
 	}
 	for _, ev := range out {

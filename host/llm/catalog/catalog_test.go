@@ -1,0 +1,215 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, cfg catalog.Config) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func names(c *catalog.Catalog) string {
+	var out []string
+	for _, info := range c.List() {
+		out = append(out, info.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// nothing is an address at which nothing listens.
+func nothing(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String() + "/v1"
+}
+
+func modelServer(t *testing.T, models ...string) *llmtest.Server {
+	t.Helper()
+	s, err := llmtest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Models(models...)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestWithoutConfigurationThereIsTheBuiltInModel(t *testing.T) {
+	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: nothing(t)}}})
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(c); got != "extractive" || c.Default() != "extractive" {
+		t.Errorf("models %q, default %q", got, c.Default())
+	}
+	if m, err := c.Get(""); err != nil || m.Info().Note == "" {
+		t.Errorf("the default: %v, %v", m, err)
+	}
+	if _, err := c.Get("gpt"); !errors.Is(err, catalog.ErrUnknown) {
+		t.Errorf("an unknown name: %v", err)
+	}
+}
+
+func TestModelsOnThisMachineAreFound(t *testing.T) {
+	ollama := modelServer(t, "qwen3:8b", "nomic-embed-text", "shared", "bad\nname", "")
+	llama := modelServer(t, "/models/gemma.gguf", "shared")
+	c := open(t, catalog.Config{
+		Models: []config.Model{{Name: "mine", Provider: config.ProviderOllama, Model: "configured", BaseURL: strings.TrimSuffix(ollama.URL(), "/v1")}},
+		Probe:  true,
+		Targets: []catalog.Target{
+			{Kind: "Ollama", BaseURL: ollama.URL()}, {Kind: "llama.cpp", BaseURL: llama.URL()}, {Kind: "none", BaseURL: nothing(t)},
+		},
+	})
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(c), "mine, qwen3:8b, shared, gemma, shared (llama.cpp), extractive"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if c.Default() != "mine" {
+		t.Errorf("default %q", c.Default())
+	}
+
+	first, err := c.Get("qwen3:8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ollama.Models("qwen3:8b", "configured")
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(c), "mine, qwen3:8b, gemma, shared, extractive"; got != want {
+		t.Errorf("after a change: got  %s\nwant %s", got, want)
+	}
+	if again, err := c.Get("qwen3:8b"); err != nil || again != first {
+		t.Errorf("a model that stayed is another value: %v", err)
+	}
+}
+
+func TestAFoundModelAnswers(t *testing.T) {
+	server := modelServer(t, "qwen3:8b")
+	server.Add(llmtest.Answer().Text("hi"))
+	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL()}}})
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Get("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for ev, err := range m.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev, ok := ev.(llm.Text); ok {
+			text += ev.Delta
+		}
+	}
+	req := server.Requests()[0]
+	if text != "hi" || req.Body.Model != "qwen3:8b" || req.Header.Get("Authorization") != "" {
+		t.Errorf("text %q, request %s", text, req.Raw)
+	}
+}
+
+func TestProbeCanBeTurnedOff(t *testing.T) {
+	server := modelServer(t, "qwen3:8b")
+	c := open(t, catalog.Config{Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL()}}})
+	if err := c.Refresh(t.Context()); err != nil || names(c) != "extractive" {
+		t.Errorf("%v, models %s", err, names(c))
+	}
+}
+
+func TestOddRepliesOfAProbeAreNoModels(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"a web page": func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
+		"not there":  http.NotFound,
+		"an error":   func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"error":"x"}`)) },
+		"cut":        func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
+			if err := c.Refresh(t.Context()); err != nil || names(c) != "extractive" {
+				t.Errorf("%v, models %s", err, names(c))
+			}
+		})
+	}
+}
+
+func TestASilentServerDelaysNoOne(t *testing.T) {
+	gone := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		close(gone)
+	}))
+	defer server.Close()
+	c := open(t, catalog.Config{Probe: true, ProbeTimeout: 1, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
+	if err := c.Refresh(t.Context()); err != nil || names(c) != "extractive" {
+		t.Errorf("%v, models %s", err, names(c))
+	}
+
+	slow := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := slow.Refresh(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConfiguredModels(t *testing.T) {
+	base := config.Model{Name: "a", Provider: config.ProviderOpenAI, Model: "m", BaseURL: "http://127.0.0.1:1/v1"}
+	mend := func(change func(*config.Model)) []config.Model {
+		m := base
+		change(&m)
+		return []config.Model{m}
+	}
+	for says, models := range map[string][]config.Model{
+		"anthropic":               mend(func(m *config.Model) { m.Provider = config.ProviderAnthropic }),
+		"no provider":             mend(func(m *config.Model) { m.Provider = "other" }),
+		"api_key":                 mend(func(m *config.Model) { m.BaseURL = "http://u:p@host/v1" }),
+		"belongs to the built-in": mend(func(m *config.Model) { m.Name = "extractive" }),
+	} {
+		if _, err := catalog.New(catalog.Config{Models: models}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("want %q in %v", says, err)
+		}
+	}
+	c := open(t, catalog.Config{
+		Models:       []config.Model{base, {Name: "quotes", Provider: config.ProviderExtractive}},
+		DefaultModel: "quotes",
+	})
+	if got := names(c); got != "a, quotes" || c.Default() != "quotes" {
+		t.Errorf("models %q, default %q", got, c.Default())
+	}
+	if i := slices.IndexFunc(c.List(), func(i llm.Info) bool { return i.Provider == "extractive" }); i != 1 {
+		t.Errorf("list: %+v", c.List())
+	}
+}
