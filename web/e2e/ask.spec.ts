@@ -1,0 +1,96 @@
+import { answer, ask, composer, ended, expect, pick, prose, test } from './page';
+
+test('a question is answered from documents, with the tool call and each source open to view', async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByText('The built-in extractive model answers')).toBeVisible();
+  await page.getByRole('button', { name: 'How do I declare a capability?' }).click();
+  await composer(page).press('Enter');
+  await ended(page);
+
+  const card = page.locator('.card').first();
+  await expect(card).toHaveAttribute('data-outcome', 'ok');
+  await expect(card).toContainText(/\d+ documents?/);
+  await card.getByRole('button').first().click();
+  await expect(card.getByRole('heading', { name: 'Arguments' })).toBeVisible();
+  await expect(card).toContainText('queries');
+  await expect(card.getByRole('heading', { name: 'What it asked of the host' })).toBeVisible();
+  await expect(card).toContainText('allowed');
+
+  const chip = answer(page).locator('.chip').first();
+  await expect(chip).toHaveText('1');
+  await chip.click();
+  const panel = page.getByRole('complementary', { name: 'Source' });
+  await expect(panel.locator('blockquote')).not.toBeEmpty();
+  await panel.getByRole('button', { name: 'Read the whole document' }).click();
+  await expect(panel.getByLabel("The document's text")).toContainText('capabilit');
+  await page.keyboard.press('Escape');
+  await expect(panel).toBeHidden();
+  await expect(chip).toBeFocused();
+});
+
+test('reasoning is folded and can be opened, and the narration stays above its call', async ({ page }) => {
+  await page.goto('/');
+  await pick(page, 'search');
+  await ask(page, 'How do I declare a capability?');
+  await ended(page);
+  const fold = answer(page).getByRole('button', { name: /^Thought for \d+ s$/ });
+  await expect(page.getByText('I should look that up.')).toBeHidden();
+  await fold.click();
+  await expect(page.getByText('I should look that up.')).toBeVisible();
+  await expect(prose(answer(page)).first()).toHaveText('I look that up.');
+  await expect(prose(answer(page)).last()).toContainText('It stands in');
+  await expect(prose(answer(page)).last().locator('.chip')).toHaveCount(1);
+});
+
+test('two models answer side by side as tabs', async ({ page }) => {
+  await page.goto('/');
+  await pick(page, 'search', 'extractive');
+  await ask(page, 'How do I declare a capability?');
+  const tabs = page.getByRole('tablist', { name: 'Answers of several models' });
+  await expect(tabs.getByRole('tab')).toHaveText(['search', 'extractive']);
+  await ended(page);
+  await expect(prose(answer(page)).last()).toContainText('It stands in');
+  await tabs.getByRole('tab', { name: 'extractive' }).click();
+  await ended(page);
+  await expect(prose(answer(page)).last()).not.toContainText('It stands in');
+  await page.reload();
+  await expect(tabs.getByRole('tab')).toHaveText(['search', 'extractive']);
+});
+
+test('a conversation is listed, found, renamed and deleted', async ({ page }) => {
+  await page.goto('/');
+  await ask(page, 'What is an albatross doing here?');
+  await ended(page);
+  const list = page.getByRole('navigation', { name: 'Conversations' });
+  await page.keyboard.press('Control+k');
+  await expect(page.getByRole('searchbox')).toBeFocused();
+  await page.keyboard.type('albatross');
+  await expect(list.getByRole('link')).toHaveCount(1);
+  await page.getByRole('button', { name: /^Rename or delete/ }).click();
+  await page.getByRole('button', { name: 'Rename', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Name of the conversation' }).fill('Seabirds');
+  await page.keyboard.press('Enter');
+  await page.getByRole('searchbox').fill('seabirds');
+  await expect(list.getByRole('link', { name: 'Seabirds' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Seabirds' })).toBeVisible();
+  await page.getByRole('button', { name: /^Rename or delete/ }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await expect(list.getByRole('link')).toHaveCount(0);
+  await expect(page.getByRole('heading', { name: 'Ask about your documents' })).toBeVisible();
+});
+
+test('a changed question becomes another version, and both stay', async ({ page }) => {
+  await page.goto('/');
+  await ask(page, 'How do I build a plugin in Go?');
+  await ended(page);
+  await page.getByRole('article', { name: 'Your question' }).hover();
+  await page.getByRole('button', { name: 'Change the question' }).click();
+  await page.getByRole('textbox', { name: 'Change the question' }).fill('How do I declare a capability?');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('article', { name: 'Your question' })).toContainText('How do I declare a capability?');
+  await ended(page);
+  await expect(page.getByText('2 of 2')).toBeVisible();
+  await page.getByRole('button', { name: 'Earlier version' }).click();
+  await expect(page.getByRole('article', { name: 'Your question' })).toContainText('How do I build a plugin in Go?');
+});

@@ -1,0 +1,132 @@
+/**
+ * Starts what the tests run against: the real binary on a fresh data folder with
+ * this repository's documents, and scripted model servers that it reaches
+ * through its real client. Returns what stops them.
+ */
+import { request } from '@playwright/test';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { MODELS, SLOW_WORDS, STATE_FILE } from './host';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'pdk/README.md'];
+/** How long a process may take to say that it serves, in milliseconds. */
+const START_MS = 60_000;
+
+export const HOSTILE = [
+  '![pixel](https://foreign.invalid/pixel.png) ',
+  '<img src="https://foreign.invalid/raw.png" onerror="document.title=\'broken\'"> ',
+  '[script](javascript:document.title=1) [page](https://foreign.invalid/page)\n\n',
+  '<script src="https://foreign.invalid/s.js"></script>\n\n',
+  '<style>@import "https://foreign.invalid/s.css"</style>\n\n',
+  '| a |\n|:-:|\n| ![x][ref] |\n\n[ref]: https://foreign.invalid/ref.png\n\nThe end [[7]].',
+];
+
+const children: ChildProcess[] = [];
+
+/** Starts a program and waits for a line of its stdout that find recognises. */
+function start(command: string, args: string[], find: (line: string) => string | undefined): Promise<string> {
+  const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let said = '';
+  child.stderr.on('data', (data: Buffer) => (said += data.toString()));
+  return new Promise((done, failed) => {
+    const timer = setTimeout(() => failed(new Error(`${command} did not say that it serves. It said:\n${said}`)), START_MS);
+    child.once('exit', (code) => failed(new Error(`${command} ended with ${code}. It said:\n${said}`)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      said += `${line}\n`;
+      const found = find(line);
+      if (found === undefined) return;
+      clearTimeout(timer);
+      done(found);
+    });
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((done, failed) => {
+    const server = createServer();
+    server.once('error', failed);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => (address && typeof address === 'object' ? done(address.port) : failed(new Error('no port'))));
+    });
+  });
+}
+
+async function startModels(folder: string): Promise<Map<string, string>> {
+  const program = join(folder, 'scriptserver');
+  execFileSync('go', ['build', '-o', program, './host/llm/llmtest/scriptserver'], { cwd: ROOT, stdio: 'inherit' });
+  const hostile = join(folder, 'hostile.json');
+  writeFileSync(hostile, JSON.stringify([{ text: HOSTILE }]));
+  const scripts: Record<(typeof MODELS)[number], string[]> = {
+    slow: ['--script', 'slow', '--words', String(SLOW_WORDS)],
+    search: ['--script', 'search'],
+    hostile: ['--script', hostile],
+  };
+  const urls = new Map<string, string>();
+  for (const name of MODELS) {
+    urls.set(name, await start(program, scripts[name], (line) => /^http:\S+/.exec(line)?.[0]));
+  }
+  return urls;
+}
+
+function writeConfig(file: string, models: Map<string, string>, deadPort: number): void {
+  const entry = (name: string, url: string) =>
+    [`  - name: ${name}`, '    provider: openai', `    base_url: ${url}`, '    model: scripted'].join('\n');
+  const entries = [...models].map(([name, url]) => entry(name, url));
+  entries.push(entry('absent', `http://127.0.0.1:${deadPort}/v1`));
+  writeFileSync(
+    file,
+    ['probe: false', 'default_model: extractive', 'models:', '  - name: extractive', '    provider: extractive', ...entries, ''].join('\n'),
+  );
+}
+
+export default async function setup(): Promise<() => void> {
+  const binary = resolve(ROOT, process.env['BULKHEAD_BIN'] ?? 'bin/bulkhead');
+  if (!existsSync(binary)) throw new Error(`${binary} is missing: run task build, or set BULKHEAD_BIN`);
+  const folder = mkdtempSync(join(tmpdir(), 'bulkhead-e2e-'));
+  const stop = (): void => {
+    for (const child of children) child.kill();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    await startAll(binary, folder);
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  return stop;
+}
+
+async function startAll(binary: string, folder: string): Promise<void> {
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  const config = join(data, 'bulkhead.yaml');
+  const models = await startModels(folder);
+  writeConfig(config, models, await freePort());
+  const common = ['--data', data, '--config', config];
+  execFileSync(binary, ['knowledge', 'add', ...common, ...DOCUMENTS], { cwd: ROOT, stdio: 'inherit' });
+  const listen = `127.0.0.1:${await freePort()}`;
+  await start(binary, ['serve', ...common, '--listen', listen], (line) => (line.includes(listen) ? line : undefined));
+  const said = execFileSync(binary, ['user', 'link', 'owner', ...common], { cwd: ROOT, encoding: 'utf8' });
+  const token = /\/sign-in\?token=\S+/.exec(said)?.[0];
+  if (token === undefined) throw new Error(`user link printed no link but: ${said}`);
+  await signIn(`http://${listen}`, token);
+  process.env['BULKHEAD_E2E_URL'] = `http://${listen}`;
+  process.env['BULKHEAD_E2E_SLOW'] = (models.get('slow') ?? '').replace(/\/v1$/, '');
+}
+
+async function signIn(url: string, path: string): Promise<void> {
+  mkdirSync(dirname(STATE_FILE), { recursive: true });
+  const context = await request.newContext({ baseURL: url });
+  const reply = await context.get(path);
+  if (!reply.ok()) throw new Error(`signing in gave ${reply.status()}: ${await reply.text()}`);
+  await context.storageState({ path: STATE_FILE });
+  await context.dispose();
+}

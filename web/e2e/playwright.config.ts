@@ -1,0 +1,24 @@
+import { defineConfig } from '@playwright/test';
+import { chromiumArgs, findChromium } from '../scripts/chromium.mjs';
+import { STATE_FILE } from './host';
+
+const executablePath = findChromium();
+if (executablePath === '') throw new Error('The browser tests need Chromium: run node scripts/chromium.mjs.');
+
+export default defineConfig({
+  testDir: '.',
+  outputDir: '.results/artifacts',
+  globalSetup: './global-setup.ts',
+  // All tests share one host and one model server.
+  workers: 1,
+  forbidOnly: true,
+  timeout: 60_000,
+  expect: { timeout: 20_000 },
+  reporter: [['list']],
+  use: {
+    storageState: STATE_FILE,
+    viewport: { width: 1280, height: 800 },
+    trace: 'retain-on-failure',
+    launchOptions: { executablePath, args: chromiumArgs() },
+  },
+});
