@@ -38,7 +38,7 @@ func (s said) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Event, er
 }
 
 // decode runs a step and returns its packets, one a line.
-func decode(t *testing.T, model said, docs ...packet.Document) (Output, error, string) {
+func decode(t *testing.T, model said, docs ...packet.Document) (Output, string, error) {
 	t.Helper()
 	log := runlog.New("r_1", 1)
 	now := time.Unix(0, 0)
@@ -62,11 +62,11 @@ func decode(t *testing.T, model said, docs ...packet.Document) (Output, error, s
 			last = e.Seq
 		}
 	}
-	return out, err, strings.Join(lines, "\n")
+	return out, strings.Join(lines, "\n"), err
 }
 
 func TestStepSplitsReasoningNarrationAndCalls(t *testing.T) {
-	out, err, got := decode(t, said{events: []llm.Event{
+	out, got, err := decode(t, said{events: []llm.Event{
 		llm.Reasoning{Delta: "hm"},
 		llm.Text{Delta: "\n"}, llm.Text{Delta: "I look"}, llm.Text{Delta: " it up."},
 		llm.ToolCallDelta{Index: 1, ID: "b", Name: "second"},
@@ -99,7 +99,7 @@ func TestStepSplitsReasoningNarrationAndCalls(t *testing.T) {
 }
 
 func TestReasoningThatStartsAgainTakesANewTurn(t *testing.T) {
-	out, _, got := decode(t, said{events: []llm.Event{
+	out, got, _ := decode(t, said{events: []llm.Event{
 		llm.Reasoning{Delta: "a"}, llm.Text{Delta: "x"}, llm.Reasoning{Delta: "b"}, llm.Text{Delta: "y"}, llm.Finish{Reason: llm.FinishStop},
 	}})
 	for _, line := range []string{
@@ -115,7 +115,7 @@ func TestReasoningThatStartsAgainTakesANewTurn(t *testing.T) {
 }
 
 func TestACitationIsAnnouncedBeforeItsMarker(t *testing.T) {
-	out, _, got := decode(t, said{events: []llm.Event{
+	out, got, _ := decode(t, said{events: []llm.Event{
 		llm.Text{Delta: "So it is [1"}, llm.Text{Delta: "01]."}, llm.Finish{Reason: llm.FinishStop},
 	}}, packet.Document{ID: "d", Ref: 101, Title: "T"})
 	info, marker := strings.Index(got, "citation_info"), strings.Index(got, "[[1]]")
@@ -128,7 +128,7 @@ func TestACitationIsAnnouncedBeforeItsMarker(t *testing.T) {
 }
 
 func TestMarkedCallsAndThoughtsInTextAreKeptOffTheScreen(t *testing.T) {
-	out, _, got := decode(t, said{events: []llm.Event{
+	out, got, _ := decode(t, said{events: []llm.Event{
 		llm.Text{Delta: "<think>hm</think>\n\nLooking. <tool_"}, llm.Text{Delta: `call>{"name":"f","arguments":{}}</tool_call>`},
 		llm.Finish{Reason: llm.FinishStop},
 	}})
@@ -152,7 +152,7 @@ func TestTheSameCallBothWaysCountsOnce(t *testing.T) {
 
 func TestAnErrorClosesTheOpenBlockAndKeepsTheText(t *testing.T) {
 	cut := llm.NewError(packet.CodeModelInterrupted, "", errors.New("EOF"))
-	out, err, got := decode(t, said{events: []llm.Event{llm.Text{Delta: "half an"}}, err: cut})
+	out, got, err := decode(t, said{events: []llm.Event{llm.Text{Delta: "half an"}}, err: cut})
 	if !errors.Is(err, cut) || out.Text != "half an" {
 		t.Errorf("got %v, %+v", err, out)
 	}
@@ -162,7 +162,7 @@ func TestAnErrorClosesTheOpenBlockAndKeepsTheText(t *testing.T) {
 }
 
 func TestAStreamWithoutFinishIsInterrupted(t *testing.T) {
-	_, err, _ := decode(t, said{events: []llm.Event{llm.Text{Delta: "x"}}})
+	_, _, err := decode(t, said{events: []llm.Event{llm.Text{Delta: "x"}}})
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Code != packet.CodeModelInterrupted {
 		t.Errorf("got %v", err)
@@ -170,7 +170,7 @@ func TestAStreamWithoutFinishIsInterrupted(t *testing.T) {
 }
 
 func TestBlankTextOpensNoBlock(t *testing.T) {
-	out, _, got := decode(t, said{events: []llm.Event{llm.Text{Delta: " \n"}, llm.Finish{Reason: llm.FinishStop}}})
+	out, got, _ := decode(t, said{events: []llm.Event{llm.Text{Delta: " \n"}, llm.Finish{Reason: llm.FinishStop}}})
 	if got != "" || out.Text != "" || out.NextTurn != 0 {
 		t.Errorf("got %q, %+v", got, out)
 	}

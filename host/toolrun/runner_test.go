@@ -140,7 +140,9 @@ func TestFailureCostsOnlyItsOwnCall(t *testing.T) {
 	}
 	h := newHarness(nil,
 		fail("panics", func(context.Context, tool.Invocation) (tool.Result, error) { panic("boom") }),
-		fail("errors", func(context.Context, tool.Invocation) (tool.Result, error) { return tool.Result{}, errors.New("secret") }),
+		fail("errors", func(context.Context, tool.Invocation) (tool.Result, error) {
+			return tool.Result{}, errors.New("secret")
+		}),
 		fail("denied", func(context.Context, tool.Invocation) (tool.Result, error) {
 			return tool.Fail(tool.FailureDenied, "Not granted.", "denied"), nil
 		}),
