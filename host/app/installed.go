@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/bulkhead-host/bulkhead/host/api"
+	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// installed tells the api what the plugin manager has.
+type installed struct{ app *App }
+
+// Tools implements api.Plugins.
+func (i installed) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
+	return i.app.tools(ctx, user)
+}
+
+// List implements api.Plugins.
+func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
+	select {
+	case <-i.app.ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	list, err := i.app.Plugins.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.Plugin, 0, len(list))
+	for _, d := range list {
+		p := api.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
+			Builtin: d.Builtin, Enabled: d.Enabled, Tools: []api.PluginTool{}, Grants: []api.Grant{}}
+		for _, t := range d.Tools {
+			p.Tools = append(p.Tools, api.PluginTool{Name: t.Name, Title: t.Title, Description: t.Description, Labels: append([]string{}, t.Labels...)})
+		}
+		for _, g := range d.Grants {
+			p.Grants = append(p.Grants, api.Grant{Capability: g.Capability, Mode: string(g.Mode), Summary: g.Sentence})
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// hostsOf are the hosts of origins.
+func hostsOf(origins []string) []string {
+	var hosts []string
+	for _, o := range origins {
+		if u, err := url.Parse(o); err == nil && u.Host != "" {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return hosts
+}
+
+// signedInKey is set once somebody has signed in.
+const signedInKey = "signed_in"
+
+// signedIn remembers that somebody has signed in, which ends the first start.
+func (a *App) signedIn() {
+	err := a.Store.Space("app").Update(func(tx store.Tx) error { return tx.Put(signedInKey, []byte("1")) })
+	if err != nil {
+		a.Logger.Error("remember the first sign-in", "error", err)
+	}
+}
+
+// FirstStart tells whether nobody has signed in yet.
+func (a *App) FirstStart() (bool, error) {
+	first := true
+	err := a.Store.Space("app").View(func(tx store.Tx) error {
+		_, found := tx.Get(signedInKey)
+		first = !found
+		return nil
+	})
+	return first, err
+}

@@ -1,0 +1,72 @@
+// Command bulkhead is the agent host: it serves the page, and its other commands
+// do from a terminal what the page does.
+//
+// This package reads flags and hands over to host/cli. Exit codes: 0 done, 1
+// failed with a sentence on stderr, 2 wrong usage.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/bulkhead-host/bulkhead/host/cli"
+)
+
+// version is set by the build with -ldflags "-X main.version=…".
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// failed is an error of a command that was called rightly.
+type failed struct{ error }
+
+// Unwrap returns the cause.
+func (f failed) Unwrap() error { return f.error }
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	root := newRoot(out, errs)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	var f failed
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &f):
+		fmt.Fprintf(errs, "bulkhead: %v\n", f.error)
+		return 1
+	default:
+		fmt.Fprintf(errs, "bulkhead: %v\n", err)
+		return 2
+	}
+}
+
+// newLogger logs to w: warnings and worse, or everything.
+func newLogger(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelWarn
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// options are the flags that all commands share.
+type options struct {
+	cli.Options
+	user    string
+	verbose bool
+}
