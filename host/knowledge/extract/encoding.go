@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"mime"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -64,6 +65,8 @@ func checked(text string) (string, error) {
 	return text, nil
 }
 
+var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=`)
+
 // decodeHTML reads a page: first as decode does, then in the charset that its
 // media type or its meta element declares. A guess is not enough.
 func decodeHTML(data []byte, mediaType string) (string, error) {
@@ -74,8 +77,9 @@ func decodeHTML(data []byte, mediaType string) (string, error) {
 	if _, _, perr := mime.ParseMediaType(mediaType); perr != nil {
 		mediaType = ""
 	}
-	enc, name, certain := charset.DetermineEncoding(data[:min(len(data), 1024)], mediaType)
-	if !certain || name == "utf-8" {
+	head := data[:min(len(data), 1024)] // where a page must declare it
+	enc, name, certain := charset.DetermineEncoding(head, mediaType)
+	if !certain && !metaCharset.Match(head) || name == "utf-8" {
 		return "", err
 	}
 	decoded, derr := enc.NewDecoder().Bytes(data)

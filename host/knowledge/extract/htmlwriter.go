@@ -22,6 +22,7 @@ type htmlWriter struct {
 	prefix []string // of continued lines: list indents and quotation marks
 	marker string   // of the next block: the bullet of an item that just began
 	tight  bool     // no blank line before the next block
+	fresh  int      // prefixes since the last block; the blank line before a block is not theirs
 	titled map[*html.Node]bool
 }
 
@@ -162,9 +163,10 @@ func (w *htmlWriter) endBlock() {
 func (w *htmlWriter) emit(lines ...string) {
 	prefix := strings.Join(w.prefix[:min(len(w.prefix), maxPrefix)], "")
 	if w.out.Len() > 0 && !w.tight {
-		w.out.WriteString(strings.TrimRight(prefix, " ") + "\n")
+		outer := w.prefix[:min(len(w.prefix)-w.fresh, maxPrefix)]
+		w.out.WriteString(strings.TrimRight(strings.Join(outer, ""), " ") + "\n")
 	}
-	w.tight = false
+	w.tight, w.fresh = false, 0
 	for i, l := range lines {
 		lead := prefix
 		if i == 0 && w.marker != "" {
@@ -184,12 +186,14 @@ func (w *htmlWriter) nested(prefix, marker string, body func()) {
 		return
 	}
 	w.prefix = append(w.prefix, prefix)
+	w.fresh++
 	if marker != "" {
 		w.marker = marker
 	}
 	body()
 	w.endBlock()
 	w.marker = ""
+	w.fresh = max(0, w.fresh-1)
 	w.prefix = w.prefix[:len(w.prefix)-1]
 }
 

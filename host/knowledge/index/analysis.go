@@ -29,7 +29,7 @@ const fieldExact = "exact"
 const maxTerm = 64
 
 // analysis turns text into terms: Unicode words, width-folded, in lower case,
-// English possessives cut; runs of Chinese, Japanese and Korean characters as
+// English possessives cut; names such as http.Handler whole and in parts; runs of Chinese, Japanese and Korean characters as
 // single characters and pairs; each as it stands and with its English suffix
 // stemmed. It is safe for concurrent use.
 type analysis struct {
@@ -47,6 +47,7 @@ func newAnalysis() analysis {
 		words: unicode.NewUnicodeTokenizer(),
 		common: []banalysis.TokenFilter{
 			cjk.NewCJKWidthFilter(),
+			parts{},
 			lowercase.NewLowerCaseFilter(),
 			en.NewPossessiveFilter(),
 			cjk.NewCJKBigramFilter(true),
@@ -121,3 +122,32 @@ type whole struct{}
 func (whole) Analyze(text []byte) banalysis.TokenStream {
 	return banalysis.TokenStream{{Term: text, Start: 0, End: len(text), Position: 1, Type: banalysis.AlphaNumeric}}
 }
+
+// parts adds to a word that Unicode's rules hold together with dots, colons or
+// underscores (parse_manifest, http.Handler) the words that it is made of.
+type parts struct{}
+
+func (parts) Filter(in banalysis.TokenStream) banalysis.TokenStream {
+	out := make(banalysis.TokenStream, 0, len(in))
+	for _, t := range in {
+		out = append(out, t)
+		if t.Type != banalysis.AlphaNumeric || !bytes.ContainsFunc(t.Term, joint) {
+			continue
+		}
+		at := 0
+		for _, word := range bytes.FieldsFunc(t.Term, joint) {
+			n := at + bytes.Index(t.Term[at:], word)
+			at = n + len(word)
+			if len(word) == len(t.Term) {
+				continue
+			}
+			p := *t
+			p.Term = bytes.Clone(word)
+			p.Start, p.End = t.Start+n, t.Start+at
+			out = append(out, &p)
+		}
+	}
+	return out
+}
+
+func joint(r rune) bool { return r == '.' || r == ':' || r == '_' }

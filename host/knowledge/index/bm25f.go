@@ -14,8 +14,8 @@ import (
 // Framework: BM25 and Beyond", 2009): a term's frequencies in the fields are
 // normalised by each field's length, weighted and summed before they saturate.
 const (
-	k1          = 1.2
-	exactWeight = 0.3 // of a term's score as it stands, beside its stem's
+	k1          = 1.6
+	exactWeight = 0.2 // of a term's score as it stands, beside its stem's
 )
 
 var (

@@ -91,7 +91,7 @@ func Open(dir string) (x *Index, fresh bool, err error) {
 	}
 	im := mapping.NewIndexMapping()
 	im.ScoringModel = bindex.BM25Scoring
-	x.bleve, err = bleve.NewUsing(path, im, scorch.Name, "", map[string]any{"bolt_timeout": lockWait})
+	x.bleve, err = bleve.NewUsing(path, im, scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockWait})
 	if err != nil {
 		return nil, false, fmt.Errorf("make search index: %w", err)
 	}
