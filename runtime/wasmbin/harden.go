@@ -5,6 +5,8 @@ package wasmbin
 // order, at least each table's minimum. Custom sections are left out, but for the
 // functions' names when they are well formed: error texts need those, and a
 // compiler that reads the rest for debugging would read unchecked counts.
+// Data segments that follow one another closely become one: wazero takes a moment
+// for each at every instantiation, and Go's linker makes thousands of them.
 // Everything else is copied as it is.
 //
 // m is the summary that Read returned for the same bytes.
@@ -16,6 +18,8 @@ func Harden(wasm []byte, m *Module, limits Limits) []byte {
 		switch {
 		case s.ID == SectionTable:
 			out = AppendSection(out, SectionTable, boundTables(m.Tables, s.Data, limits.TableEntries))
+		case s.ID == SectionData && m.joinable():
+			out = AppendSection(out, SectionData, joinData(s.Data))
 		case s.ID != SectionCustom:
 			out = append(out, wasm[s.Start:s.End]...)
 		case s.Name == "name" && !named:
