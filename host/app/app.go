@@ -55,6 +55,9 @@ type Options struct {
 	// Holder names this process to others that want the data folder, such as
 	// "bulkhead serve".
 	Holder string
+	// OnDemand leaves the built-in plugins and the local model servers alone until
+	// they are asked for, for a command that may need neither.
+	OnDemand bool
 	// Logger gets what goes wrong; nil for none.
 	Logger *slog.Logger
 }
@@ -78,13 +81,15 @@ type App struct {
 	// which are not; it may be read after ready.
 	ready  chan struct{}
 	failed error
+	// prepare begins the work in the background, once.
+	prepare func()
 	// work counts what runs in the background; stop ends it.
 	work sync.WaitGroup
 	stop context.CancelFunc
 }
 
 // Open opens a host. Built-in plugins are installed, and local model servers
-// looked for, in the background; Settle waits for both. The caller closes the
+// looked for, in the background, unless OnDemand is set; Settle waits for both. The caller closes the
 // App. The error matches store.ErrLocked when another process has the data
 // folder.
 func Open(ctx context.Context, o Options) (*App, error) {
@@ -99,8 +104,13 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
-	a.work.Go(func() { a.installBuiltins(background) })
-	a.work.Go(func() { a.probe(background) })
+	a.prepare = sync.OnceFunc(func() {
+		a.work.Go(func() { a.installBuiltins(background) })
+		a.work.Go(func() { a.probe(background) })
+	})
+	if !o.OnDemand {
+		a.prepare()
+	}
 	return a, nil
 }
 
@@ -213,6 +223,7 @@ func (a *App) probe(ctx context.Context) {
 
 // tools are the tools of a user, once the built-in ones are installed.
 func (a *App) tools(ctx context.Context, user string) ([]tool.Tool, error) {
+	a.prepare()
 	select {
 	case <-a.ready:
 		return a.Plugins.Tools(ctx, user)
@@ -224,6 +235,7 @@ func (a *App) tools(ctx context.Context, user string) ([]tool.Tool, error) {
 // Settle waits until what Open began in the background is done. It returns
 // which built-in plugins cannot be used.
 func (a *App) Settle(ctx context.Context) error {
+	a.prepare()
 	done := make(chan struct{})
 	go func() { // it ends with the work, which Close ends
 		defer close(done)

@@ -19,6 +19,7 @@ func (i installed) Tools(ctx context.Context, user string) ([]tool.Tool, error) 
 
 // List implements api.Plugins.
 func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
+	i.app.prepare()
 	select {
 	case <-i.app.ready:
 	case <-ctx.Done():

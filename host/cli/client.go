@@ -73,7 +73,7 @@ func openHere(ctx context.Context, o Options, user string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := app.Open(ctx, app.Options{DataDir: o.DataDir, Config: cfg, Version: o.Version, Holder: o.Holder, Logger: o.Logger})
+	a, err := app.Open(ctx, app.Options{DataDir: o.DataDir, Config: cfg, Version: o.Version, Holder: o.Holder, OnDemand: !o.Settled, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
