@@ -112,7 +112,7 @@ func (m *Module) callable(export string) error {
 // run serves the call with an instance and closes it.
 func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome) error {
 	request := &abi.Call{
-		Input: call.Input, Config: call.Config, Host: call.Host, HTTP: call.HTTP, Log: call.Log,
+		Input: call.Input, Config: call.Config, Host: call.Host, HTTP: call.HTTP, Log: m.guardLog(call.Log),
 		MemoryBytes: limits.memoryBytes(),
 	}
 	state, i, err := m.obtain(ctx, call.Export, request)
@@ -140,6 +140,22 @@ func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome
 		return failure
 	}
 	return nil
+}
+
+// guardLog wraps a log hook so that a panic in it loses a line and nothing else: it
+// also runs outside of the guest.
+func (m *Module) guardLog(log func(level, message string)) func(level, message string) {
+	if log == nil {
+		return nil
+	}
+	return func(level, message string) {
+		defer func() {
+			if v := recover(); v != nil {
+				m.engine.config.Logger.Error("a log hook panicked", "module", m.sha256, "panic", v)
+			}
+		}()
+		log(level, message)
+	}
 }
 
 // obtain returns an initialised instance for the call: a spare, or one made within

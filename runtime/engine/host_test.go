@@ -55,6 +55,15 @@ func TestPanicInHostFunctionFailsThatCallOnly(t *testing.T) {
 	}
 }
 
+func TestPanicInLogHookLosesALineOnly(t *testing.T) {
+	m := loadGo(t, engine.Limits{})
+	for range 2 {
+		if _, err := m.Call(t.Context(), engine.Call{Export: "say", Log: func(string, string) { panic("log") }}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestCancelReachesBlockedHostFunction(t *testing.T) {
 	m := load(t, asking(), engine.Limits{})
 	ctx, cancel := context.WithCancel(t.Context())
