@@ -32,7 +32,7 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 	flags.StringVar(&o.DataDir, "data", "", "the data folder (default $BULKHEAD_DATA, else the user's data folder)")
 	flags.StringVar(&o.ConfigFile, "config", "", "the configuration (default bulkhead.yaml in the data folder, if there is one)")
 	flags.BoolVar(&o.verbose, "verbose", false, "log everything to stderr")
-	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), plugins(o), model(o), versionOf(o))
+	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), versionOf(o))
 	return root
 }
 
@@ -189,7 +189,7 @@ func user(o *options) *cobra.Command {
 			})})
 }
 
-func plugins(o *options) *cobra.Command {
+func pluginCommands(o *options) *cobra.Command {
 	var call cli.ToolCall
 	run := &cobra.Command{Use: "run FILE TOOL", Short: "Call one tool of a module, with nothing granted unless said", Args: cobra.ExactArgs(2),
 		RunE: do(func(ctx context.Context, args []string) error {

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
+	"github.com/bulkhead-host/bulkhead/plugins"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"bulkhead": main})
+}
+
+func TestScripts(t *testing.T) {
+	search, err := plugins.Dist.ReadFile("dist/search.wasm")
+	if err != nil {
+		t.Fatal("the built-in plugins are not built; run task build first: ", err)
+	}
+	// One cache of compiled modules for all scripts, as one data folder has.
+	cache := t.TempDir()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("BULKHEAD_DATA", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("HOME", e.WorkDir)
+			if err := os.MkdirAll(filepath.Join(e.WorkDir, "data", "cache"), 0o700); err != nil {
+				return err
+			}
+			if err := os.Symlink(cache, filepath.Join(e.WorkDir, "data", "cache", "modules")); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(e.WorkDir, "search.wasm"), search, 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": code, "server": startServer, "stopserver": stopServer, "packets": checkPackets,
+		},
+	})
+}
+
+// code runs bulkhead and checks its exit code: code 2 chat.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: code CODE ARG…")
+	}
+	err := ts.Exec("bulkhead", args[1:]...)
+	got := "0"
+	if exit, ok := err.(*exec.ExitError); ok {
+		got = fmt.Sprint(exit.ExitCode())
+	} else if err != nil {
+		ts.Fatalf("bulkhead: %v", err)
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// servers are the running servers of the scripts.
+var servers sync.Map
+
+type server struct {
+	cmd    *exec.Cmd
+	cancel context.CancelFunc
+	output *bytes.Buffer
+	read   chan struct{}
+}
+
+var addressLine = regexp.MustCompile(`^Bulkhead is serving at (http://\S+)`)
+
+// startServer runs bulkhead serve in the background until it says its address,
+// and sets $URL.
+func startServer(ts *testscript.TestScript, neg bool, args []string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, "bulkhead", append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	path, err := lookPath(ts.Getenv("PATH"), "bulkhead")
+	ts.Check(err)
+	cmd.Path, cmd.Err = path, nil
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "BULKHEAD_DATA="+ts.Getenv("BULKHEAD_DATA"), "HOME="+ts.Getenv("HOME"))
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	s := &server{cmd: cmd, cancel: cancel, output: new(bytes.Buffer), read: make(chan struct{})}
+	cmd.Stderr = s.output
+	ts.Check(cmd.Start())
+	servers.Store(ts.MkAbs("."), s)
+	ts.Defer(cancel)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if m := addressLine.FindStringSubmatch(lines.Text()); m != nil {
+			ts.Setenv("URL", m[1])
+			break
+		}
+	}
+	go func() {
+		defer close(s.read)
+		for lines.Scan() {
+		}
+	}()
+	if ts.Getenv("URL") == "" {
+		ts.Fatalf("the server did not start: %v\n%s", cmd.Wait(), s.output)
+	}
+}
+
+func lookPath(path, name string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if p := filepath.Join(dir, name); executable(p) {
+			return p, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// stopServer interrupts the script's server and checks that it ends well.
+func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
+	v, ok := servers.LoadAndDelete(ts.MkAbs("."))
+	if !ok {
+		ts.Fatalf("no server runs")
+	}
+	s := v.(*server)
+	ts.Check(s.cmd.Process.Signal(os.Interrupt))
+	<-s.read
+	if err := s.cmd.Wait(); err != nil {
+		ts.Fatalf("the server ended with %v\n%s", err, s.output)
+	}
+	s.cancel()
+}
+
+// checkPackets checks that a file of JSON lines is a run in order, and that it
+// has a packet of each of the types named.
+func checkPackets(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: packets FILE TYPE…")
+	}
+	var run []packet.Packet
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var p packet.Packet
+		ts.Check(p.UnmarshalJSON([]byte(line)))
+		run = append(run, p)
+	}
+	if broken := packettest.Check(run); len(broken) > 0 {
+		ts.Fatalf("the run breaks the protocol: %v", broken)
+	}
+	for _, want := range args[1:] {
+		found := false
+		for _, p := range run {
+			found = found || p.Obj.Type() == want
+		}
+		if !found {
+			ts.Fatalf("no packet of type %s", want)
+		}
+	}
+}
