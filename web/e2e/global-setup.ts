@@ -24,7 +24,7 @@ export const HOSTILE = [
   '[script](javascript:document.title=1) [page](https://foreign.invalid/page)\n\n',
   '<script src="https://foreign.invalid/s.js"></script>\n\n',
   '<style>@import "https://foreign.invalid/s.css"</style>\n\n',
-  '| a |\n|:-:|\n| ![x][ref] |\n\n[ref]: https://foreign.invalid/ref.png\n\nThe end [[7]].',
+  '| a |\n|:-:|\n| ![x][ref] |\n\n[ref]: https://foreign.invalid/ref.png\n\nThe end [[7]]',
 ];
 
 const children: ChildProcess[] = [];

@@ -6,7 +6,7 @@ test('a hostile answer loads nothing and runs nothing', async ({ page }) => {
   await pick(page, 'hostile');
   await ask(page, 'Show me something foreign.');
   await ended(page);
-  await expect(prose(answer(page))).toContainText('The end [[7]].');
+  await expect(prose(answer(page))).toContainText('The end');
   await expect(answer(page).locator('img, script, style, iframe, [style], [onerror]')).toHaveCount(0);
   await expect(page).not.toHaveTitle(/broken/);
   for (const link of await answer(page).locator('a').all()) {
@@ -23,7 +23,7 @@ test('a model that is down gives a sentence and ways on', async ({ page }) => {
   await ask(page, 'How do I declare a capability?');
   await ended(page);
   const problem = answer(page).getByRole('alert');
-  await expect(problem).toContainText('did not answer');
+  await expect(problem).toContainText('Nothing answers at');
   await expect(problem.getByRole('button', { name: 'Retry' })).toBeEnabled();
   await problem.getByRole('button', { name: 'Ask extractive instead' }).click();
   await expect(answer(page).locator('.chip').first()).toBeVisible();
