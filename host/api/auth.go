@@ -87,6 +87,9 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 	case err != nil:
 		return err
 	}
+	if s.cfg.SignedIn != nil {
+		s.cfg.SignedIn()
+	}
 	s.setCookie(c, cookie, int(store.CookieLifetime/time.Second))
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Redirect("/", fiber.StatusSeeOther)
@@ -123,17 +126,17 @@ func (s *Server) signOut(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-// newLink makes a sign-in link for a user.
-func (s *Server) newLink(ctx context.Context, user store.User) (link, error) {
+// Link makes a one-time sign-in link for a user.
+func (s *Server) Link(ctx context.Context, user store.User) (Link, error) {
 	token, expires, err := s.cfg.Store.CreateLink(ctx, user.ID, linkLifetime)
 	if err != nil {
-		return link{}, err
+		return Link{}, err
 	}
-	return link{URL: s.cfg.BaseURL + "/sign-in?token=" + token, ExpiresAt: expires}, nil
+	return Link{URL: s.cfg.BaseURL + "/sign-in?token=" + token, ExpiresAt: expires}, nil
 }
 
-// link is a one-time sign-in link.
-type link struct {
+// Link is a one-time sign-in link.
+type Link struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expires_at"`
 }

@@ -60,12 +60,16 @@ func (s *Server) postDocuments(c *fiber.Ctx) error {
 	if err != nil {
 		return invalid("The body must be multipart/form-data with the files in fields named file.")
 	}
-	files, uris := form.File["file"], form.Value["uri"]
+	files, uris, modified := form.File["file"], form.Value["uri"], form.Value["modified"]
 	if len(files) == 0 {
 		return invalid("The form has no field named file.")
 	}
 	if len(uris) > 0 && len(uris) != len(files) {
 		return invalid("Give one uri for each file, or none.")
+	}
+	times, err := s.modTimes(modified, len(files))
+	if err != nil {
+		return err
 	}
 	who := whoOf(c)
 	added, failed := []documentView{}, []failedUpload{}
@@ -74,7 +78,7 @@ func (s *Server) postDocuments(c *fiber.Ctx) error {
 		if len(uris) > 0 {
 			uri = uris[i]
 		}
-		view, err := s.takeDocument(s.ctx, who, file, uri)
+		view, err := s.takeDocument(s.ctx, who, file, uri, times[i])
 		if err != nil {
 			failed = append(failed, failedUpload{fileName(file), s.faultOf(err)})
 			continue
@@ -84,12 +88,32 @@ func (s *Server) postDocuments(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"documents": added, "failed": failed})
 }
 
+// modTimes reads when the files were last changed: one time for each, or none
+// for now.
+func (s *Server) modTimes(texts []string, files int) ([]time.Time, error) {
+	times := make([]time.Time, files)
+	if len(texts) > 0 && len(texts) != files {
+		return nil, invalid("Give one time in modified for each file, or none.")
+	}
+	for i := range times {
+		times[i] = s.cfg.Now()
+		if len(texts) > 0 {
+			t, err := time.Parse(time.RFC3339, texts[i])
+			if err != nil {
+				return nil, invalid("The times in modified must look like 2026-01-31T12:00:00Z.")
+			}
+			times[i] = t
+		}
+	}
+	return times, nil
+}
+
 // fileName is the uploaded file's own name without any folder.
 func fileName(file *multipart.FileHeader) string {
 	return path.Base(strings.ReplaceAll(file.Filename, `\`, "/"))
 }
 
-func (s *Server) takeDocument(ctx context.Context, who caller, file *multipart.FileHeader, uri string) (documentView, error) {
+func (s *Server) takeDocument(ctx context.Context, who caller, file *multipart.FileHeader, uri string, modified time.Time) (documentView, error) {
 	f, err := file.Open()
 	if err != nil {
 		return documentView{}, err
@@ -99,7 +123,7 @@ func (s *Server) takeDocument(ctx context.Context, who caller, file *multipart.F
 	if err != nil {
 		return documentView{}, err
 	}
-	src := knowledge.Source{URI: uri, Name: fileName(file), Data: data, ModTime: s.cfg.Now()}
+	src := knowledge.Source{URI: uri, Name: fileName(file), Data: data, ModTime: modified}
 	if uri == "" {
 		src.URI = "upload:" + src.Name
 	}

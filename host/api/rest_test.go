@@ -366,7 +366,7 @@ func TestUsersAreTheOperators(t *testing.T) {
 	h.fails(h.request("POST", apiRoot+"/users", `{"name":"ANN"}`), http.StatusConflict, codeConflict)
 	h.fails(h.request("POST", apiRoot+"/users", `{"name":"a b"}`), http.StatusBadRequest, codeInvalid)
 	h.fails(h.request("POST", apiRoot+"/users/bob/link", ""), http.StatusNotFound, "unknown_user")
-	var l link
+	var l Link
 	h.call("POST", apiRoot+"/users/ann/link", "", http.StatusCreated, &l)
 	if !strings.HasPrefix(l.URL, h.base+"/sign-in?token=") || l.ExpiresAt.IsZero() {
 		t.Fatalf("link %+v", l)

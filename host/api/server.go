@@ -67,6 +67,8 @@ type Config struct {
 	// Ready returns why the host cannot serve questions yet; nil, or a nil error,
 	// when it can.
 	Ready func() error
+	// SignedIn is told when somebody has signed in; nil for nobody.
+	SignedIn func()
 	// Logger gets what goes wrong; slog.Default if nil.
 	Logger *slog.Logger
 	// Now is the clock; time.Now if nil.

@@ -73,7 +73,7 @@ func (s *Server) postLink(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.newLink(s.ctx, user)
+	l, err := s.Link(s.ctx, user)
 	if err != nil {
 		return err
 	}
