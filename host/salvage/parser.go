@@ -16,34 +16,6 @@ import (
 	"strings"
 )
 
-// Event is Text, Reasoning, Call or Malformed.
-type Event interface{ event() }
-
-// Text is the next piece of the answer.
-type Text struct{ Delta string }
-
-// Reasoning is the next piece of the model's reasoning.
-type Reasoning struct{ Delta string }
-
-// Call is a complete tool call.
-type Call struct {
-	Name string
-	// Arguments is the JSON text of the arguments object.
-	Arguments string
-}
-
-// Malformed is markup that was meant as a call and could not be read as one. It
-// is never shown; the loop tells the model.
-type Malformed struct {
-	// Raw is what stood between the markers.
-	Raw string
-}
-
-func (Text) event()      {}
-func (Reasoning) event() {}
-func (Call) event()      {}
-func (Malformed) event() {}
-
 // MaxCallBytes bounds one open call. What grows beyond it is text.
 const MaxCallBytes = 4 << 20
 
@@ -77,11 +49,26 @@ type Parser struct {
 	out      []Event
 }
 
-// New returns a parser. reasoningOpen says that the prompt already opened the
-// reasoning, so that the stream starts inside it.
-func New(reasoningOpen bool) *Parser {
+// Options says what is known of the answer in advance.
+type Options struct {
+	// Tools are the tools that the model was told of. Entries without a name do
+	// not count; without any, every name counts as known.
+	Tools []Tool
+	// ReasoningOpen says that the prompt already opened the reasoning, so that the
+	// answer starts inside it.
+	ReasoningOpen bool
+	// Required says that the model had to call a tool: bare arguments that fit
+	// exactly one tool then count as a call.
+	Required bool
+	// None says that the model was to call nothing: marked calls are taken out of
+	// the text and reported all the same, unmarked ones are text.
+	None bool
+}
+
+// New returns a parser of one answer.
+func New(o Options) *Parser {
 	p := &Parser{}
-	if reasoningOpen {
+	if o.ReasoningOpen {
 		p.state = inThink
 	}
 	return p

@@ -30,7 +30,7 @@ func join(events []Event, into *joined) {
 
 func parse(chunks ...string) joined {
 	var j joined
-	p := New(false)
+	p := New(Options{})
 	for _, c := range chunks {
 		join(p.Write(c), &j)
 	}

@@ -67,7 +67,7 @@ type Output struct {
 // before it returns. The error is ctx.Err() after a cancellation, else an
 // *llm.Error.
 func Decode(ctx context.Context, in Input) (Output, error) {
-	d := &decoder{in: in, turn: in.Turn, parser: salvage.New(in.ReasoningOpen)}
+	d := &decoder{in: in, turn: in.Turn, parser: salvage.New(salvage.Options{ReasoningOpen: in.ReasoningOpen})}
 	err := d.read(ctx)
 	d.finish()
 	return d.output(), err

@@ -1,0 +1,49 @@
+package salvage
+
+// Event is Text, Reasoning, Call, Malformed or Notice.
+type Event interface{ event() }
+
+// Text is the next piece of the answer.
+type Text struct{ Delta string }
+
+// Reasoning is the next piece of the model's reasoning.
+type Reasoning struct{ Delta string }
+
+// Call is a complete tool call. Its name need not be one of the known tools when
+// it was marked as a call: the loop answers it with the names that exist.
+type Call struct {
+	Name string
+	// Arguments is the compact JSON text of the arguments object.
+	Arguments string
+}
+
+// Malformed is markup that was meant as a call and could not be read as one. It
+// is never shown; the loop tells the model.
+type Malformed struct {
+	// Raw is what stood in the answer, at most MaxRawBytes of it.
+	Raw string
+}
+
+// MaxRawBytes bounds Malformed.Raw.
+const MaxRawBytes = 2048
+
+// Notice tells of something that the host should know and the person need not.
+type Notice struct{ Code NoticeCode }
+
+// NoticeCode says what a Notice is about.
+type NoticeCode string
+
+const (
+	// NoticeLoneCloser says that reasoning was closed which nothing had opened:
+	// the model's prompt opens it, and the host should remember this model as
+	// ReasoningOpen.
+	NoticeLoneCloser NoticeCode = "lone_closer"
+	// NoticeTooLong says that a call grew beyond MaxCallBytes and became text.
+	NoticeTooLong NoticeCode = "too_long"
+)
+
+func (Text) event()      {}
+func (Reasoning) event() {}
+func (Call) event()      {}
+func (Malformed) event() {}
+func (Notice) event()    {}
