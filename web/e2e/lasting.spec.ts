@@ -29,7 +29,6 @@ test('a broken line comes back by itself and the answer goes on', async ({ page,
   await expect(page.getByText('The connection to the host is lost.')).toBeVisible();
   await poke(20);
   line.refuse(false);
-  await page.getByRole('button', { name: 'Retry now' }).click();
   await expect(prose(answer(page))).toHaveText(slowText(30));
   await expect(page.getByText('The connection to the host is lost.')).toBeHidden();
   line.drop();
@@ -47,7 +46,6 @@ test('a question asked while the line is down is sent once it is back, and only 
   await ask(page, 'How do I declare a capability?');
   await expect(page.getByText('It is sent as soon as the host is back.')).toBeVisible();
   line.refuse(false);
-  await page.getByRole('button', { name: 'Retry now' }).click();
   await ended(page);
   await page.reload();
   await ended(page);
