@@ -35,25 +35,31 @@ type call struct {
 	theirID   string
 	id, name  string
 	arguments strings.Builder
-	// announced tells that ID and Name were emitted; until the name is known
-	// nothing is.
+	// announced tells that ID and Name were emitted, under number; until the name
+	// is known nothing is.
 	announced bool
+	number    int
 }
 
 // complete tells whether the arguments so far are a whole JSON value.
 func (c *call) complete() bool { return json.Valid([]byte(c.arguments.String())) }
 
 // calls puts the fragments of parallel tool calls together. Its own index of a
-// call is the order of arrival, whatever the endpoint numbers.
+// call is the order in which names arrived, whatever the endpoint numbers.
 type calls struct {
 	newID func() string
 	list  []*call
+	// numbered is how many calls were announced.
+	numbered int
 }
 
 func (cs *calls) any() bool { return len(cs.list) > 0 }
 
 // add takes a fragment and returns the events that it makes.
 func (cs *calls) add(f fragment) []llm.Event {
+	if f.id == "" && f.name == "" && f.arguments == "" {
+		return nil
+	}
 	at := cs.find(f)
 	if at < 0 {
 		cs.list = append(cs.list, &call{index: f.index, theirID: f.id, id: cs.freshID(f.id)})
@@ -71,12 +77,18 @@ func (cs *calls) add(f fragment) []llm.Event {
 	case c.name == "":
 		return nil
 	case !c.announced:
-		c.announced = true
-		return []llm.Event{llm.ToolCallDelta{Index: at, ID: c.id, Name: c.name, ArgumentsDelta: c.arguments.String()}}
+		return []llm.Event{cs.announce(c)}
 	case f.arguments == "":
 		return nil
 	}
-	return []llm.Event{llm.ToolCallDelta{Index: at, ArgumentsDelta: f.arguments}}
+	return []llm.Event{llm.ToolCallDelta{Index: c.number, ArgumentsDelta: f.arguments}}
+}
+
+// announce returns the first event of a call.
+func (cs *calls) announce(c *call) llm.Event {
+	c.announced, c.number = true, cs.numbered
+	cs.numbered++
+	return llm.ToolCallDelta{Index: c.number, ID: c.id, Name: c.name, ArgumentsDelta: c.arguments.String()}
 }
 
 // find returns the call that a fragment continues, -1 where it begins one.
@@ -138,10 +150,9 @@ func (cs *calls) freshID(id string) string {
 // call without a name as one of an unknown tool.
 func (cs *calls) flush() []llm.Event {
 	var out []llm.Event
-	for at, c := range cs.list {
+	for _, c := range cs.list {
 		if !c.announced {
-			c.announced = true
-			out = append(out, llm.ToolCallDelta{Index: at, ID: c.id, ArgumentsDelta: c.arguments.String()})
+			out = append(out, cs.announce(c))
 		}
 	}
 	return out
