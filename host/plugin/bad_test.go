@@ -13,7 +13,7 @@ import (
 // What call_tool of a hand-made guest does.
 const (
 	traps   = "traps"
-	loops   = "loops"
+	loops   = "loops" // after one line in the log
 	answers = "answers: "
 )
 
@@ -27,6 +27,7 @@ func guestWith(list, does string) []byte {
 	m := &wasmtest.Module{}
 	alloc := m.Import("extism:host/env", "alloc", wasmtest.Types{wasmtest.I64}, wasmtest.Types{wasmtest.I64})
 	write := m.Import("bulkhead:host/mem", "write", wasmtest.Types{wasmtest.I64, wasmtest.I32, wasmtest.I32}, nil)
+	warn := m.Import("extism:host/env", "log_warn", wasmtest.Types{wasmtest.I64}, nil)
 	output := m.Import("extism:host/env", "output_set", wasmtest.Types{wasmtest.I64, wasmtest.I64}, nil)
 	m.Memory(1)
 	i32 := wasmtest.Types{wasmtest.I32}
@@ -45,7 +46,7 @@ func guestWith(list, does string) []byte {
 	case does == traps:
 		m.Func("call_tool", i32, 0, wasmtest.Unreachable)
 	case does == loops:
-		m.Func("call_tool", i32, 0, wasmtest.Loop, wasmtest.Again, wasmtest.End, wasmtest.Const32(0))
+		m.Func("call_tool", i32, 0, wasmtest.Const64(8), wasmtest.Call(alloc), wasmtest.Call(warn), wasmtest.Loop, wasmtest.Again, wasmtest.End, wasmtest.Const32(0))
 	default:
 		m.Func("call_tool", i32, 1, say(32<<10, strings.TrimPrefix(does, answers))...)
 	}

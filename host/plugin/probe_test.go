@@ -244,22 +244,43 @@ func TestTwoToolsOfOneNameAreToldApart(t *testing.T) {
 	}
 }
 
-func TestStopEndsACallForReal(t *testing.T) {
+func TestStopEndsACallThatLoops(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"loop.wasm": guest(loops)}); err != nil {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	with := plugin.Surroundings{Engine: s.engine, Audit: s.log}
+	entered := false
+	r, err := plugin.Run(ctx, with, plugin.Request{WASM: guest(loops), Tool: "bad", Log: func(string, string) {
+		entered = true
+		cancel()
+	}})
+	if err != nil || !entered || r.Result.Failure == nil || !strings.Contains(r.Result.Failure.Message, "was stopped") {
+		t.Errorf("entered %v, result %+v, %v", entered, r.Result, err)
+	}
+}
+
+func TestRevokingWorksOnACallThatRuns(t *testing.T) {
+	s := open(t)
+	if err := s.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, probeManifest)}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan tool.Result)
-	go func() {
-		r, err := s.tool(t, "bad").Call(ctx, tool.Invocation{Now: noon, Report: &watcher{}})
-		if err != nil {
-			t.Error(err)
-		}
-		done <- r
-	}()
-	cancel()
-	if r := <-done; r.Failure == nil || !strings.Contains(r.Failure.Message, "stopped") {
-		t.Errorf("result is %+v", r)
+	w := &revoker{scene: s, t: t}
+	r := s.call(t, "show", `{}`, func(in *tool.Invocation) { in.Report = w })
+	if r.Failure == nil || !strings.Contains(r.Text, "denied") || !reflect.DeepEqual(w.shown, []string{"progress half 0.5"}) {
+		t.Errorf("shown %q, result %+v", w.shown, r)
+	}
+}
+
+// revoker takes the right back when the call shows its progress.
+type revoker struct {
+	watcher
+	scene *scene
+	t     *testing.T
+}
+
+func (w *revoker) Progress(message string, fraction *float64) {
+	w.watcher.Progress(message, fraction)
+	if err := w.scene.manager.SetGrant(w.t.Context(), "", "probe", capability.Grant{Capability: "emit", Mode: capability.Deny}); err != nil {
+		w.t.Error(err)
 	}
 }
