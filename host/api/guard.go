@@ -11,7 +11,7 @@ import (
 )
 
 // contentPolicy lets the page load and reach only this host.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; " +
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; " +
 	"img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
 
 // secure sets the header that every reply has.
