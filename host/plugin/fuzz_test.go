@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 )
 
@@ -47,7 +48,7 @@ func FuzzResult(f *testing.F) {
 			t.Fatalf("a failure without words: %+v", r)
 		}
 		for _, d := range r.Documents {
-			if d.ID == "" || d.URL != "" && d.URL[:4] != "http" {
+			if d.ID == "" || d.URL != "" && !strings.EqualFold(d.URL[:4], "http") {
 				t.Fatalf("document is %+v", d)
 			}
 		}
