@@ -56,13 +56,32 @@ func (c *cursor) leb(bits uint) uint64 {
 }
 
 // skipSigned steps over a signed LEB128 number of at most bits bits.
-func (c *cursor) skipSigned(bits int) {
-	for i := 0; i < (bits+6)/7; i++ {
-		if c.byte()&0x80 == 0 {
-			return
+func (c *cursor) skipSigned(bits uint) { c.signed(bits) }
+
+// signed reads a signed LEB128 number of at most bits bits. Bits of the last byte
+// beyond that width must repeat the sign, as the specification says.
+func (c *cursor) signed(bits uint) int64 {
+	var value int64
+	for shift := uint(0); shift < bits; shift += 7 {
+		b := c.byte()
+		if c.err != nil {
+			return 0
+		}
+		value |= int64(b&0x7f) << shift
+		if left := bits - shift; left < 7 {
+			if sign := int8(b<<1) >> left; b&0x80 != 0 || sign != 0 && sign != -1 {
+				break
+			}
+		}
+		if b&0x80 == 0 {
+			if b&0x40 != 0 && shift+7 < 64 {
+				value |= -1 << (shift + 7)
+			}
+			return value
 		}
 	}
 	c.fail(malformed("The module has a number that is longer than its width; the file is damaged."))
+	return 0
 }
 
 // take returns the next n bytes, which are a view into the module.

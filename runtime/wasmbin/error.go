@@ -11,6 +11,9 @@ const (
 	// Unsupported is the kind of a module that is well formed and asks for
 	// something that this runtime does not run.
 	Unsupported Kind = "unsupported"
+	// Invalid is the kind of a module that is well formed and breaks the rules of
+	// WebAssembly 2.0: a type that does not fit, an index that names nothing.
+	Invalid Kind = "invalid"
 	// TooLarge is the kind of a module that is beyond one of the Limits.
 	TooLarge Kind = "too_large"
 )
@@ -27,6 +30,10 @@ func (e *Error) Error() string { return e.Message }
 
 func malformed(format string, args ...any) *Error {
 	return &Error{Kind: Malformed, Message: fmt.Sprintf(format, args...)}
+}
+
+func invalid(format string, args ...any) *Error {
+	return &Error{Kind: Invalid, Message: "The module is not valid WebAssembly 2.0: " + fmt.Sprintf(format, args...) + "."}
 }
 
 func unsupported(format string, args ...any) *Error {

@@ -15,6 +15,11 @@ type Limits struct {
 	// Locals is the number of locals of one function, and TotalLocals of all. A
 	// module of 30 bytes can declare 2³²−1 of them.
 	Locals, TotalLocals int
+	// Nesting is how deep the blocks of one function nest.
+	Nesting int
+	// Moved is the number of values that the branches and calls of one function take
+	// with them. The compiler allocates for each, and two bytes of code can move 1,000.
+	Moved int
 	// TableEntries is the number of entries of all tables at the start, and what
 	// tables may grow to. An entry takes 8 bytes of the host's memory.
 	TableEntries int
@@ -41,7 +46,13 @@ func DefaultLimits() Limits {
 		BodyBytes:      7_654_321,
 		Locals:         50_000,
 		TotalLocals:    4_000_000,
+		Nesting:        50_000,
+		Moved:          2_000_000,
 		TableEntries:   1 << 20,
 		ElementEntries: 1 << 20,
 	}
 }
+
+// maxBrTable is the largest number of labels of one br_table, as in browsers. Go's
+// compiler makes one with a label for each point where a function can resume.
+const maxBrTable = 65_520

@@ -115,8 +115,44 @@ type Module struct {
 	// Functions is the number of functions with a body.
 	Functions int
 	HasStart  bool
+	// Types are the module's function types, by type index.
+	Types []FuncType
+	// FuncTypes are the type indexes of the functions with a body.
+	FuncTypes []uint32
+	Globals   []Global
+
 	// sections are those that the module was read from.
-	sections []Section
+	sections   []Section
+	tableTypes []ValueType
+	elements   []ValueType // the type of each element segment
+	segments   int         // data segments
+	counted    bool        // there is a data count section
+	// declared are the functions that code may take a reference to: those named
+	// outside of code.
+	declared map[uint32]bool
+}
+
+// Global is the type of a global.
+type Global struct {
+	Type    ValueType
+	Mutable bool
+}
+
+// Sections returns the sections that the module was read from. They must not be
+// changed.
+func (m *Module) Sections() []Section { return m.sections }
+
+// FunctionType returns the type of a function by its index, imports first. ok is
+// false if there is no such function.
+func (m *Module) FunctionType(index uint32) (t FuncType, ok bool) {
+	imports := uint64(len(m.Imports))
+	switch {
+	case uint64(index) < imports:
+		return m.Imports[index].Type, true
+	case uint64(index) < imports+uint64(len(m.FuncTypes)):
+		return m.Types[m.FuncTypes[uint64(index)-imports]], true
+	}
+	return FuncType{}, false
 }
 
 // Export returns the export of that name and kind.

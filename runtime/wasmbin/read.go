@@ -1,7 +1,7 @@
 package wasmbin
 
-// Read checks the structure of a module against limits and returns its summary.
-// It does not validate instructions: the compiler does. Errors are *Error.
+// Read checks a module against limits and returns its summary. It validates all of
+// the module but its code, which Validate does. Errors are *Error.
 func Read(wasm []byte, limits Limits) (*Module, error) {
 	if len(wasm) > limits.ModuleBytes {
 		return nil, beyond("bytes", uint64(len(wasm)), uint64(limits.ModuleBytes))
@@ -10,25 +10,27 @@ func Read(wasm []byte, limits Limits) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{limits: limits, module: &Module{sections: sections}}
+	r := &reader{limits: limits, module: &Module{sections: sections, declared: map[uint32]bool{}}}
 	for _, s := range sections {
 		if err := r.section(s); err != nil {
 			return nil, err
 		}
 	}
-	if len(r.functions) != r.bodies {
-		return nil, malformed("The module declares %d functions and has %d bodies.", len(r.functions), r.bodies)
+	if len(r.module.FuncTypes) != r.bodies {
+		return nil, malformed("The module declares %d functions and has %d bodies.", len(r.module.FuncTypes), r.bodies)
+	}
+	if r.module.counted && r.counted != r.module.segments {
+		return nil, malformed("The module announces %d data segments and has %d.", r.counted, r.module.segments)
 	}
 	return r.module, nil
 }
 
 // reader collects what later sections need from earlier ones.
 type reader struct {
-	limits    Limits
-	module    *Module
-	types     []FuncType
-	functions []uint32 // type index of each function with a body
-	bodies    int
+	limits  Limits
+	module  *Module
+	bodies  int
+	counted int // data segments that the data count section announces
 }
 
 func (r *reader) section(s Section) error {
@@ -56,8 +58,7 @@ func (r *reader) section(s Section) error {
 		r.readExports(c)
 		return c.end("export")
 	case SectionStart:
-		r.module.HasStart = true
-		c.u32()
+		r.readStart(c)
 		return c.end("start")
 	case SectionElement:
 		r.readElements(c)
@@ -69,9 +70,11 @@ func (r *reader) section(s Section) error {
 		r.readData(c)
 		return c.end("data")
 	case SectionDataCount:
-		if err := beyond("data segments", uint64(c.u32()), uint64(r.limits.DataSegments)); err != nil {
+		n := c.u32()
+		if err := beyond("data segments", uint64(n), uint64(r.limits.DataSegments)); err != nil {
 			return err
 		}
+		r.module.counted, r.counted = true, int(n)
 		return c.end("data count")
 	}
 	return nil
@@ -79,7 +82,7 @@ func (r *reader) section(s Section) error {
 
 func (r *reader) readTypes(c *cursor) {
 	n := c.count("types", r.limits.Types)
-	r.types = make([]FuncType, 0, n)
+	r.module.Types = make([]FuncType, 0, n)
 	for range n {
 		if form := c.byte(); c.err == nil && form != 0x60 {
 			c.fail(unsupported("The module has a type of the form 0x%02x; only function types are run. It was built with a proposal (such as garbage collection) that must be switched off.", form))
@@ -90,7 +93,7 @@ func (r *reader) readTypes(c *cursor) {
 		if c.err != nil {
 			return
 		}
-		r.types = append(r.types, t)
+		r.module.Types = append(r.module.Types, t)
 	}
 }
 
@@ -113,11 +116,11 @@ func (r *reader) funcType(c *cursor, index uint32) FuncType {
 	if c.err != nil {
 		return FuncType{}
 	}
-	if uint64(index) >= uint64(len(r.types)) {
-		c.fail(malformed("The module names the type %d and has only %d.", index, len(r.types)))
+	if uint64(index) >= uint64(len(r.module.Types)) {
+		c.fail(malformed("The module names the type %d and has only %d.", index, len(r.module.Types)))
 		return FuncType{}
 	}
-	return r.types[index]
+	return r.module.Types[index]
 }
 
 func (r *reader) readImports(c *cursor) {
@@ -143,14 +146,14 @@ func (r *reader) readImports(c *cursor) {
 
 func (r *reader) readFunctions(c *cursor) {
 	n := c.count("functions", r.limits.Functions)
-	r.functions = make([]uint32, 0, n)
+	r.module.FuncTypes = make([]uint32, 0, n)
 	for range n {
 		index := c.u32()
 		r.funcType(c, index)
 		if c.err != nil {
 			return
 		}
-		r.functions = append(r.functions, index)
+		r.module.FuncTypes = append(r.module.FuncTypes, index)
 	}
 	r.module.Functions = n
 }
@@ -158,28 +161,66 @@ func (r *reader) readFunctions(c *cursor) {
 func (r *reader) readExports(c *cursor) {
 	n := c.count("exports", r.limits.Exports)
 	r.module.Exports = make([]Export, 0, n)
+	names := make(map[string]bool, n)
 	for range n {
 		e := Export{Name: c.name(), Kind: ExternKind(c.byte())}
 		index := c.u32()
+		if c.err == nil && names[e.Name] {
+			c.fail(invalid("the name %q is exported twice", e.Name))
+		}
+		r.checkExport(c, &e, index)
 		if c.err != nil {
 			return
 		}
-		if e.Kind == ExternFunc {
-			e.Type = r.functionType(c, index)
-		}
+		names[e.Name] = true
 		r.module.Exports = append(r.module.Exports, e)
+	}
+}
+
+// checkExport checks that what is exported is there, and sets a function's type.
+func (r *reader) checkExport(c *cursor, e *Export, index uint32) {
+	if c.err != nil {
+		return
+	}
+	n := 0
+	switch e.Kind {
+	case ExternFunc:
+		e.Type = r.functionType(c, index)
+		r.module.declared[index] = true
+		return
+	case ExternTable:
+		n = len(r.module.Tables)
+	case ExternMemory:
+		if r.module.Memory != nil {
+			n = 1
+		}
+	case ExternGlobal:
+		n = len(r.module.Globals)
+	case ExternTag:
+		c.fail(unsupported("The module uses WebAssembly exceptions, which are not run here. Build it without them (for C++: -fno-exceptions)."))
+		return
+	default:
+		c.fail(malformed("The module has an export of the unknown kind %d.", byte(e.Kind)))
+		return
+	}
+	if uint64(index) >= uint64(n) {
+		c.fail(invalid("it exports the %s %d, which it does not have", e.Kind, index))
 	}
 }
 
 // functionType returns the type of a function by its index, imports first.
 func (r *reader) functionType(c *cursor, index uint32) FuncType {
-	imports := uint64(len(r.module.Imports))
-	switch {
-	case uint64(index) < imports:
-		return r.module.Imports[index].Type
-	case uint64(index) < imports+uint64(len(r.functions)):
-		return r.funcType(c, r.functions[uint64(index)-imports])
+	t, ok := r.module.FunctionType(index)
+	if !ok && c.err == nil {
+		c.fail(invalid("it names the function %d, which it does not have", index))
 	}
-	c.fail(malformed("The module exports the function %d, which it does not have.", index))
-	return FuncType{}
+	return t
+}
+
+func (r *reader) readStart(c *cursor) {
+	r.module.HasStart = true
+	t := r.functionType(c, c.u32())
+	if c.err == nil && len(t.Params)+len(t.Results) > 0 {
+		c.fail(invalid("its start function has the type %s", t))
+	}
 }

@@ -33,7 +33,7 @@ func (r *reader) readTables(c *cursor) {
 	n := c.count("tables", r.limits.Tables)
 	var total uint64
 	for range n {
-		readTableType(c)
+		t := readTableType(c)
 		b := readBounds(c)
 		if c.err != nil {
 			return
@@ -44,6 +44,7 @@ func (r *reader) readTables(c *cursor) {
 			return
 		}
 		r.module.Tables = append(r.module.Tables, b)
+		r.module.tableTypes = append(r.module.tableTypes, t)
 	}
 }
 
@@ -55,6 +56,9 @@ func readTableType(c *cursor) ValueType {
 	return t
 }
 
+// maxPages is the largest memory that 32-bit addresses reach, in pages.
+const maxPages = 1 << 16
+
 func (r *reader) readMemory(c *cursor) {
 	n := c.u32()
 	if c.err == nil && n > 1 {
@@ -63,6 +67,9 @@ func (r *reader) readMemory(c *cursor) {
 	}
 	if n == 1 {
 		b := readBounds(c)
+		if c.err == nil && (b.Min > maxPages || b.HasMax && b.Max > maxPages) {
+			c.fail(invalid("its memory has more than %d pages", maxPages))
+		}
 		r.module.Memory = &b
 	}
 }

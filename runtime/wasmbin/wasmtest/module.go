@@ -75,6 +75,15 @@ func (m *Module) Func(name string, results Types, locals int, body ...[]byte) ui
 	return index
 }
 
+// Function adds a function of any type with a raw body, locals and end included, and
+// returns its index.
+func (m *Module) Function(params, results Types, body []byte) uint32 {
+	m.funcs = wasmbin.AppendU32(m.funcs, m.typeIndex(params, results))
+	m.Body(body)
+	m.nFuncs++
+	return m.nImports + m.nFuncs - 1
+}
+
 // Body adds a raw function body, locals included, to the code section.
 func (m *Module) Body(body []byte) {
 	m.code = wasmbin.AppendU32(m.code, uint32(len(body)))

@@ -1,0 +1,116 @@
+package wasmbin
+
+// anyType stands for an operand of code that is never reached: it fits every type.
+const anyType ValueType = 0
+
+// frame is one block, loop, if or else, or the function itself.
+type frame struct {
+	op          Op
+	params      []ValueType
+	results     []ValueType
+	height      int
+	unreachable bool
+}
+
+// label returns what a branch to the frame takes with it.
+func (f *frame) label() []ValueType {
+	if f.op == OpLoop {
+		return f.params
+	}
+	return f.results
+}
+
+// validator is the state of the specification's validation algorithm for one
+// function. It is used again for the next one.
+type validator struct {
+	m      *Module
+	limits Limits
+	locals []ValueType
+	values []ValueType
+	frames []frame
+	decode Decoder
+	// moved is the number of values that branches and calls of the function move.
+	moved int
+}
+
+func (v *validator) push(types ...ValueType) { v.values = append(v.values, types...) }
+
+// pop takes an operand of the type want, or of any if want is anyType, and returns
+// its type: anyType for one of code that is never reached.
+func (v *validator) pop(want ValueType) (ValueType, error) {
+	f := &v.frames[len(v.frames)-1]
+	if len(v.values) == f.height {
+		if f.unreachable {
+			return anyType, nil
+		}
+		return 0, invalid("an operand of the type %s is missing", typeName(want))
+	}
+	got := v.values[len(v.values)-1]
+	v.values = v.values[:len(v.values)-1]
+	if got != want && got != anyType && want != anyType {
+		return 0, invalid("an operand has the type %s where %s is needed", got, want)
+	}
+	return got, nil
+}
+
+func typeName(t ValueType) string {
+	if t == anyType {
+		return "any"
+	}
+	return t.String()
+}
+
+// popAll takes operands of these types, the last from the top.
+func (v *validator) popAll(want []ValueType) error {
+	for i := len(want) - 1; i >= 0; i-- {
+		if _, err := v.pop(want[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *validator) enter(op Op, params, results []ValueType) error {
+	if len(v.frames) >= v.limits.Nesting {
+		return beyond("nested blocks in one function", uint64(len(v.frames)), uint64(v.limits.Nesting))
+	}
+	v.frames = append(v.frames, frame{op: op, params: params, results: results, height: len(v.values)})
+	v.push(params...)
+	return nil
+}
+
+// leave ends the innermost frame; its results are taken.
+func (v *validator) leave() (frame, error) {
+	f := v.frames[len(v.frames)-1]
+	if err := v.popAll(f.results); err != nil {
+		return f, err
+	}
+	if len(v.values) != f.height {
+		return f, invalid("%d operands are left at the end of a block", len(v.values)-f.height)
+	}
+	v.frames = v.frames[:len(v.frames)-1]
+	return f, nil
+}
+
+// unreachable marks the rest of the innermost frame as never reached.
+func (v *validator) unreachable() {
+	f := &v.frames[len(v.frames)-1]
+	v.values = v.values[:f.height]
+	f.unreachable = true
+}
+
+// target returns the frame that a label names.
+func (v *validator) target(label uint32) (*frame, error) {
+	if uint64(label) >= uint64(len(v.frames)) {
+		return nil, invalid("a branch names the label %d, which is not there", label)
+	}
+	f := &v.frames[len(v.frames)-1-int(label)]
+	return f, v.move(len(f.label()))
+}
+
+// move counts values that a branch or a call moves. The compiler keeps each of them:
+// two bytes of code can move a thousand.
+func (v *validator) move(n int) error {
+	v.moved += n
+	return beyond("values moved by the branches and calls of one function", uint64(v.moved), uint64(v.limits.Moved))
+}
