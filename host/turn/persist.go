@@ -10,18 +10,17 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
-// persist copies a log to disk as it grows, until the log ends. It is a reader
+// persist copies a log to disk as it grows, until ctx is done. It is a reader
 // like any other; the store commits what all runs bring within one tick at once.
-func (s *Service) persist(log *runlog.Log) {
-	ctx := context.Background()
+func (s *Service) persist(ctx context.Context, log *runlog.Log) {
 	for last := int64(0); ; {
 		entries, err := log.Read(ctx, last)
-		if err != nil { // the log has ended
+		if err != nil {
 			return
 		}
-		if err := s.Store.AppendPackets(ctx, log.Run(), log.Epoch(), packetEntries(entries)); err != nil {
-			// The run goes on. Its outcome is persisted at the end with what is
-			// missing here, or the next start finds the run unfinished.
+		if err := s.Store.AppendPackets(context.WithoutCancel(ctx), log.Run(), log.Epoch(), packetEntries(entries)); err != nil {
+			// The run goes on. What is missing comes with its outcome, or the next
+			// start finds the run unfinished.
 			s.Logger.Error("packets were not persisted", "run", log.Run(), "after", last, "error", err)
 			return
 		}
@@ -37,17 +36,20 @@ func packetEntries(entries []runlog.Entry) []store.PacketEntry {
 	return out
 }
 
-// conclude persists the outcome and lets go of the run.
-func (s *Service) conclude(w *worker, reason packet.StopReason, outcomes []outcome) {
-	ctx := context.Background()
+// conclude persists the outcome, then ends the log and lets go of the run. The
+// run's stop goes out only when its outcome is on disk: who saw the stop finds
+// the answer in the store.
+func (s *Service) conclude(w *worker, outcomes []outcome) {
 	run := w.log.Run()
-	err := s.Store.FinishRun(ctx, run, store.Finish{
-		StopReason: string(reason), Messages: messages(w.setup.begun.Responses, outcomes),
-		ToolCalls: s.toolCalls(w, outcomes), LastSeq: w.log.Last(), Packets: s.missing(w),
-	})
-	if err != nil && !errors.Is(err, store.ErrFinished) {
+	stop := packet.Packet{
+		Run: run, Epoch: w.log.Epoch(), Seq: w.log.Last() + 1,
+		Placement: packet.At(0, 0), Obj: packet.Stop{Reason: runReason(outcomes)},
+	}
+	if err := s.finish(w, stop, outcomes); err != nil && !errors.Is(err, store.ErrFinished) {
 		s.Logger.Error("the outcome was not persisted", "run", run, "error", err)
 	}
+	w.log.Append(stop.Placement, stop.Obj)
+	w.log.Close()
 	s.mu.Lock()
 	delete(s.live, run)
 	s.mu.Unlock()
@@ -55,19 +57,30 @@ func (s *Service) conclude(w *worker, reason packet.StopReason, outcomes []outco
 	s.Changed(w.owner, w.session)
 }
 
-// missing returns the packets that are not on disk, which is none unless
-// persisting failed on the way.
-func (s *Service) missing(w *worker) []store.PacketEntry {
+// finish writes the outcome and the last packets in one transaction.
+func (s *Service) finish(w *worker, stop packet.Packet, outcomes []outcome) error {
 	ctx := context.Background()
-	run, err := s.Store.Run(ctx, w.principal, w.log.Run())
-	if err != nil || run.LastSeq >= w.log.Last() {
-		return nil
-	}
-	entries, err := w.log.Read(ctx, run.LastSeq)
+	data, err := stop.MarshalJSON()
 	if err != nil {
-		return nil
+		return err
 	}
-	return packetEntries(entries)
+	record, err := s.Store.Run(ctx, w.principal, stop.Run)
+	if err != nil {
+		return err
+	}
+	var rest []store.PacketEntry
+	if record.LastSeq < w.log.Last() {
+		entries, err := w.log.Read(ctx, record.LastSeq)
+		if err != nil {
+			return err
+		}
+		rest = packetEntries(entries)
+	}
+	return s.Store.FinishRun(ctx, stop.Run, store.Finish{
+		StopReason: string(runReason(outcomes)), Messages: messages(w.setup.begun.Responses, outcomes),
+		ToolCalls: s.toolCalls(w, outcomes), LastSeq: stop.Seq,
+		Packets: append(rest, store.PacketEntry{Seq: stop.Seq, JSON: data}),
+	})
 }
 
 // messages are the answers in their final form.

@@ -105,17 +105,16 @@ func (s *Service) register(begun store.Begun, models int) *worker {
 func (s *Service) work(w *worker, p store.Principal, set setup) {
 	defer w.cancel(nil)
 	w.setup, w.principal = set, p
+	persistCtx, stopPersisting := context.WithCancel(context.Background())
 	persisted := make(chan struct{})
 	go func() {
 		defer close(persisted)
-		s.persist(w.log)
+		s.persist(persistCtx, w.log)
 	}()
 	outcomes := s.answer(w)
-	reason := runReason(outcomes)
-	packet.RunEmitter(w.log).Emit(packet.At(0, 0), packet.Stop{Reason: reason})
-	w.log.Close()
+	stopPersisting()
 	<-persisted
-	s.conclude(w, reason, outcomes)
+	s.conclude(w, outcomes)
 }
 
 // outcome is what came of one model.

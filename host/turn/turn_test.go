@@ -177,6 +177,10 @@ func (f *fixture) read(run string) []packet.Packet {
 	f.t.Helper()
 	packets := f.drain(run)
 	packettest.Require(f.t, packets)
+	// The stop was seen, so the outcome is on disk.
+	if r, err := f.store.Run(f.t.Context(), f.owner, run); err != nil || r.Live() {
+		f.t.Errorf("the run reads as live after its stop: %+v, %v", r, err)
+	}
 	if err := f.Wait(f.t.Context(), f.owner, run); err != nil {
 		f.t.Fatal(err)
 	}
