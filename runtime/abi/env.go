@@ -171,9 +171,9 @@ func configGet(s *State, _ context.Context, stack []uint64) {
 
 func varGet(s *State, _ context.Context, stack []uint64) {
 	s.needCall()
-	name := string(s.mem.block(stack[0]))
+	value := s.vars[string(s.mem.block(stack[0]))]
 	s.mem.release(stack[0])
-	stack[0] = s.answer("var_get", s.vars[name])
+	stack[0] = s.answer("var_get", value)
 }
 
 // varSet sets a variable for the rest of the call; the null block removes it. Both
