@@ -150,7 +150,7 @@ func (c guestCall) through(ctx context.Context, g *gate.Call, in tool.Invocation
 		log = c.logTo(in)
 	}
 	out, err := c.module.Call(ctx, engine.Call{
-		Export: "call_tool", Input: input, Config: c.config, Log: log,
+		Export: "call_tool", Input: input, Config: c.config, Log: log, HTTP: extismHTTP(g),
 		Host: func(name string) engine.HostFunc {
 			f := g.Host(name)
 			if f == nil {

@@ -16,7 +16,7 @@ import (
 
 // hostFunctions are the host functions that this host serves; without a space
 // those of kv are unavailable.
-func hostFunctions(base Knowledge, space Storage) []gate.Function {
+func hostFunctions(base Knowledge, space Storage, out web) []gate.Function {
 	k := documents{base}
 	list := []gate.Function{
 		gate.Typed("knowledge_search", capability.Knowledge,
@@ -27,6 +27,7 @@ func hostFunctions(base Knowledge, space Storage) []gate.Function {
 	show := gate.Typed("emit", capability.Emit, func(a emitArgs) string { return "show " + a.what() }, emit)
 	show.Quiet = true
 	list = append(list, show)
+	list = append(list, out.functions()...)
 	if space == nil {
 		return list
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
 
@@ -52,6 +53,8 @@ type Config struct {
 	Audit audit.Recorder
 	// Knowledge is nil where this host has none; then it is unavailable.
 	Knowledge Knowledge
+	// Egress lets requests out; nil for none.
+	Egress *egress.Guard
 	// Asker is nil where nobody can be asked; then mode ask denies.
 	Asker gate.Asker
 	// Users is nil where every user has every right.
@@ -89,7 +92,7 @@ func New(ctx context.Context, config Config) (*Manager, error) {
 	m := &Manager{config: config, grants: &grantStore{config.Storage}, plugins: map[string]*installed{}}
 	var err error
 	m.gate, err = gate.New(gate.Config{
-		Functions: hostFunctions(config.Knowledge, config.Storage),
+		Functions: hostFunctions(config.Knowledge, config.Storage, web{config.Egress, egress.NewRate(config.Now)}),
 		Grants:    m.grants, Users: config.Users, Audit: config.Audit, Asker: config.Asker,
 		Now: config.Now, Logger: config.Logger,
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
 
@@ -50,6 +51,8 @@ type Surroundings struct {
 	Knowledge Knowledge
 	// Storage keeps the values of kv; nil makes kv unavailable.
 	Storage Storage
+	// Egress lets requests out; nil for none.
+	Egress *egress.Guard
 	// Audit takes the records of the host calls. It is required.
 	Audit audit.Recorder
 	// Now is the clock, nil for time.Now.
@@ -111,7 +114,7 @@ func Run(ctx context.Context, with Surroundings, r Request) (response Response, 
 	if err := hasTool(tools, r.Tool); err != nil {
 		return Response{}, err
 	}
-	functions := hostFunctions(with.Knowledge, with.Storage)
+	functions := hostFunctions(with.Knowledge, with.Storage, web{with.Egress, egress.NewRate(with.Now)})
 	g, err := gate.New(gate.Config{Functions: functions, Grants: only(r.Grants), Audit: with.Audit, Now: with.Now})
 	if err != nil {
 		return Response{}, err

@@ -62,6 +62,8 @@ func hostKVPut(in []byte) []byte           { return native("kv_put")(in) }
 func hostKVDelete(in []byte) []byte        { return native("kv_delete")(in) }
 func hostKVList(in []byte) []byte          { return native("kv_list")(in) }
 func hostEmit(in []byte) []byte            { return native("emit")(in) }
+func hostHTTPFetch(in []byte) []byte       { return native("http_fetch")(in) }
+func hostHTTPFetchAll(in []byte) []byte    { return native("http_fetch_all")(in) }
 
 func hostLog(level, message string) {
 	if nativeLog != nil {

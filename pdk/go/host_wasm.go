@@ -67,6 +67,12 @@ func userKVList(offset uint64) uint64
 //go:wasmimport extism:host/user emit
 func userEmit(offset uint64) uint64
 
+//go:wasmimport extism:host/user http_fetch
+func userHTTPFetch(offset uint64) uint64
+
+//go:wasmimport extism:host/user http_fetch_all
+func userHTTPFetchAll(offset uint64) uint64
+
 //go:wasmimport wasi_snapshot_preview1 random_get
 func wasiRandomGet(buf unsafe.Pointer, length uint32) uint32
 
@@ -130,6 +136,8 @@ func hostKVPut(in []byte) []byte           { return ask(userKVPut, in) }
 func hostKVDelete(in []byte) []byte        { return ask(userKVDelete, in) }
 func hostKVList(in []byte) []byte          { return ask(userKVList, in) }
 func hostEmit(in []byte) []byte            { return ask(userEmit, in) }
+func hostHTTPFetch(in []byte) []byte       { return ask(userHTTPFetch, in) }
+func hostHTTPFetchAll(in []byte) []byte    { return ask(userHTTPFetchAll, in) }
 
 func hostLog(level, message string) {
 	offset := toKernel([]byte(message)) // the host frees it

@@ -92,7 +92,7 @@ type Capability struct {
 func (c Capability) NewParams() Params { return c.params() }
 
 var catalogue = []Capability{
-	{HTTP, []string{"http_fetch"}, Deny, "wants to fetch addresses on the network", func() Params { return &HTTPParams{} }},
+	{HTTP, []string{"http_fetch", "http_fetch_all"}, Deny, "wants to fetch addresses on the network", func() Params { return &HTTPParams{} }},
 	{Context, nil, Deny, "wants to know parts of your conversation", func() Params { return &ContextParams{} }},
 	{KV, []string{"kv_get", "kv_put", "kv_delete", "kv_list"}, Allow, "wants to remember small values of its own", func() Params { return &KVParams{} }},
 	{Knowledge, []string{"knowledge_search", "knowledge_read"}, Deny, "wants to read your documents", func() Params { return &KnowledgeParams{} }},

@@ -18,8 +18,9 @@ type HTTPParams struct {
 	MaxResponseBytes int64 `json:"max_response_bytes,omitempty"`
 	// RatePerMinute caps the requests of one user, 0 for the host's default.
 	RatePerMinute int64 `json:"rate_per_minute,omitempty"`
-	// PrivateNetworks names the hosts on private networks that may be reached;
-	// nil for none.
+	// PrivateNetworks names the hosts on private networks that may be reached, by
+	// name, address or network; nil for none. A * in a manifest leaves the naming
+	// to the grant; by itself it reaches nothing.
 	PrivateNetworks []string `json:"private_networks,omitempty"`
 	// Credentials are the secrets to inject, by name.
 	Credentials map[string]HTTPCredential `json:"credentials,omitempty"`
@@ -94,7 +95,7 @@ func (p *HTTPParams) Narrow(o Params) Params {
 	both.Also = append(both.Also, q.Also...)
 	both.MaxResponseBytes = less(p.MaxResponseBytes, q.MaxResponseBytes)
 	both.RatePerMinute = less(p.RatePerMinute, q.RatePerMinute)
-	both.PrivateNetworks = intersect(p.PrivateNetworks, q.PrivateNetworks)
+	both.PrivateNetworks = intersectNamed(p.PrivateNetworks, q.PrivateNetworks)
 	if q.Credentials != nil {
 		both.Credentials = map[string]HTTPCredential{}
 		for name, c := range p.Credentials {
@@ -105,6 +106,18 @@ func (p *HTTPParams) Narrow(o Params) Params {
 		}
 	}
 	return &both
+}
+
+// intersectNamed is intersect for lists in which * stands for what the other
+// names.
+func intersectNamed(a, b []string) []string {
+	switch {
+	case slices.Contains(a, "*"):
+		return slices.Clone(b)
+	case slices.Contains(b, "*"):
+		return slices.Clone(a)
+	}
+	return intersect(a, b)
 }
 
 func intersect(a, b []string) []string {

@@ -104,17 +104,30 @@ func (c *Call) entry(kind audit.Kind) audit.Entry {
 	}
 }
 
-// serve runs one host call through all checks.
+// serve runs one host call, or each of a batch, through all checks.
 func (c *Call) serve(ctx context.Context, cp capability.Capability, name string, in []byte) []byte {
+	if f := c.gate.functions[name]; f.Batch != "" {
+		return c.serveBatch(ctx, cp, f, in)
+	}
+	out, h := c.attempt(ctx, cp, name, in)
+	c.note(h)
+	return out
+}
+
+// attempt runs one host call and says what came of it.
+func (c *Call) attempt(ctx context.Context, cp capability.Capability, name string, in []byte) ([]byte, HostCall) {
 	h := HostCall{Capability: cp.Name, Decision: capability.Deny}
-	c.mu.Lock()
-	c.count++
-	c.mu.Unlock()
+	c.begin()
 	value, err := c.decide(ctx, cp, name, in, &h)
 	out, outcome := block(value, err)
 	h.Outcome, h.Bytes = outcome, int64(len(out))
-	c.note(h)
-	return out
+	return out, h
+}
+
+func (c *Call) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count++
 }
 
 func (c *Call) counted() int {
@@ -132,8 +145,8 @@ func (c *Call) note(h HostCall) {
 	}
 }
 
-// decide is the order of the checks: linked, mode, quota, validity, record; then
-// the handler.
+// decide is the order of the checks: linked, mode, quota, validity, what the
+// function itself says, record; then the handler.
 func (c *Call) decide(ctx context.Context, cp capability.Capability, name string, in []byte, h *HostCall) (any, error) {
 	f, served := c.gate.functions[name]
 	right, err := c.right(ctx, cp)
@@ -146,6 +159,9 @@ func (c *Call) decide(ctx context.Context, cp capability.Capability, name string
 	if err == nil && !served {
 		err = Errorf(Unavailable, "This host does not serve %s.", name)
 	}
+	if err == nil {
+		err = c.admit(ctx, right, f, in)
+	}
 	if len(in) <= MaxArgs && f.Summary != nil && json.Valid(in) {
 		h.Summary = summary(f, in)
 	}
@@ -153,6 +169,9 @@ func (c *Call) decide(ctx context.Context, cp capability.Capability, name string
 		if err = c.ask(ctx, cp, name, in, h.Summary); err == nil {
 			// The answer may have taken long; the right may be gone by now.
 			right, err = c.right(ctx, cp)
+		}
+		if err == nil {
+			err = c.admit(ctx, right, f, in)
 		}
 	}
 	if err == nil {
@@ -165,7 +184,36 @@ func (c *Call) decide(ctx context.Context, cp capability.Capability, name string
 	if err != nil {
 		return nil, err
 	}
-	return c.handle(context.WithValue(ctx, rightKey{}, right), f, in)
+	value, err := c.handle(context.WithValue(ctx, rightKey{}, right), f, in)
+	return value, c.deniedLater(name, f, h, err)
+}
+
+// admit asks the function itself. An error that is not an *Error denies.
+func (c *Call) admit(ctx context.Context, right capability.Right, f Function, in []byte) error {
+	if f.Admit == nil {
+		return nil
+	}
+	err := f.Admit(context.WithValue(ctx, rightKey{}, right), c, in)
+	var told *Error
+	if err == nil || errors.As(err, &told) {
+		return err
+	}
+	c.gate.config.Logger.Error("a host call cannot be decided", "plugin", c.Plugin, "function", f.Name, "error", err)
+	return Errorf(Denied, "The host could not decide about %s.", f.Name)
+}
+
+// deniedLater puts a denial on record that showed only while the function ran,
+// such as a name that leads to a forbidden address.
+func (c *Call) deniedLater(name string, f Function, h *HostCall, err error) error {
+	var told *Error
+	if !errors.As(err, &told) || told.Kind != Denied {
+		return err
+	}
+	h.Decision = capability.Deny
+	if recorded := c.record(name, f, h, err); recorded != nil {
+		return recorded
+	}
+	return err
 }
 
 func (c *Call) right(ctx context.Context, cp capability.Capability) (capability.Right, error) {

@@ -55,6 +55,16 @@ type Function struct {
 	Quiet bool
 	// Check refuses arguments; nil accepts every JSON object.
 	Check func(args json.RawMessage) error
+	// Admit decides about this call beyond the mode of its right, as by an
+	// allow-list, before anybody is asked and before it is recorded. It changes
+	// nothing and may run twice. Right gives it the right. What it returns denies:
+	// an *Error as it is. nil admits every call.
+	Admit func(ctx context.Context, c *Call, args json.RawMessage) error
+	// Batch, when not empty, makes this the function that takes
+	// {"requests":[…]} of the function it names and gives {"results":[…]}, each a
+	// block of its own. Each request is a host call of its own; only Name,
+	// Capability and Batch are set then.
+	Batch string
 	// Handle does the work; what it returns becomes the JSON of "ok". It runs on
 	// the goroutine of the tool call and must return when ctx is done.
 	Handle func(ctx context.Context, c *Call, args json.RawMessage) (any, error)
@@ -90,6 +100,17 @@ func Typed[A any](name, capability string, summary func(A) string, handle func(c
 		}
 	}
 	return f
+}
+
+// TypedAdmit is a Function.Admit whose arguments are decoded as Typed does.
+func TypedAdmit[A any](admit func(ctx context.Context, c *Call, args A) error) func(context.Context, *Call, json.RawMessage) error {
+	return func(ctx context.Context, c *Call, args json.RawMessage) error {
+		a, err := decode[A](args)
+		if err != nil {
+			return Errorf(Invalid, "%v", err)
+		}
+		return admit(ctx, c, a)
+	}
 }
 
 func decode[A any](args json.RawMessage) (A, error) {

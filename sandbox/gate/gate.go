@@ -90,10 +90,15 @@ func New(config Config) (*Gate, error) {
 			return nil, fmt.Errorf("host function %q is given twice", f.Name)
 		}
 		c, known := capability.ForFunction(f.Name)
-		if !known || c.Name != f.Capability || f.Handle == nil {
+		if !known || c.Name != f.Capability || (f.Handle == nil) == (f.Batch == "") {
 			return nil, fmt.Errorf("host function %q: it needs a handler and the capability that the catalogue gives it, not %q", f.Name, f.Capability)
 		}
 		g.functions[f.Name] = f
+	}
+	for _, f := range g.functions {
+		if single, there := g.functions[f.Batch]; f.Batch != "" && (!there || single.Handle == nil || single.Capability != f.Capability) {
+			return nil, fmt.Errorf("host function %q: there is no function %q of its capability to make a batch of", f.Name, f.Batch)
+		}
 	}
 	return g, nil
 }
