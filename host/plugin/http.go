@@ -193,4 +193,3 @@ func extismHTTP(g *gate.Call) engine.HTTPFunc {
 		return engine.HTTPResponse{Status: answer.OK.Status, Headers: answer.OK.Headers, Body: body}
 	}
 }
-
