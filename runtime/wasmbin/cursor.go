@@ -139,3 +139,15 @@ func AppendU32(dst []byte, n uint32) []byte {
 	}
 	return append(dst, byte(n))
 }
+
+// AppendS64 appends n as signed LEB128.
+func AppendS64(dst []byte, n int64) []byte {
+	for {
+		b := byte(n & 0x7f)
+		n >>= 7
+		if n == 0 && b&0x40 == 0 || n == -1 && b&0x40 != 0 {
+			return append(dst, b)
+		}
+		dst = append(dst, b|0x80)
+	}
+}

@@ -62,7 +62,7 @@ func verdict(wasm []byte) error {
 	if err != nil {
 		return err
 	}
-	return wasmbin.Validate(m, limits)
+	return wasmbin.Validate(m)
 }
 
 // wazeroVerdict is what wazero says, with the same features. It panics on some invalid

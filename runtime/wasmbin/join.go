@@ -108,17 +108,7 @@ func plainSegment(c *cursor) (offset uint32, ok bool) {
 
 // appendActive appends an active data segment of memory 0.
 func appendActive(dst []byte, s segment) []byte {
-	dst = append(dst, 0, 0x41)
-	n := int64(int32(s.at))
-	for {
-		b := byte(n & 0x7f)
-		n >>= 7
-		if n == 0 && b&0x40 == 0 || n == -1 && b&0x40 != 0 {
-			dst = append(dst, b, 0x0b)
-			break
-		}
-		dst = append(dst, b|0x80)
-	}
+	dst = append(AppendS64(append(dst, 0, byte(OpI32Const)), int64(int32(s.at))), byte(OpEnd))
 	dst = AppendU32(dst, uint32(len(s.content)))
 	return append(dst, s.content...)
 }

@@ -53,6 +53,22 @@ func DefaultLimits() Limits {
 	}
 }
 
+// Rewritten returns the limits of a module that was within l before the host added to
+// it: to each body, and a few entries to each section.
+func (l Limits) Rewritten() Limits {
+	const more = 8
+	for _, n := range []*int{&l.ModuleBytes, &l.BodyBytes} {
+		*n *= more
+	}
+	for _, n := range []*int{&l.Types, &l.Imports, &l.Functions, &l.Globals, &l.Locals, &l.Nesting} {
+		*n += more
+	}
+	l.Exports += l.Globals + more
+	l.TotalLocals += l.Functions
+	l.Moved += l.Moved
+	return l
+}
+
 // maxBrTable is the largest number of labels of one br_table, as in browsers. Go's
 // compiler makes one with a label for each point where a function can resume.
 const maxBrTable = 65_520

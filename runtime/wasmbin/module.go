@@ -121,6 +121,7 @@ type Module struct {
 	FuncTypes []uint32
 	Globals   []Global
 
+	limits Limits
 	// sections are those that the module was read from.
 	sections   []Section
 	tableTypes []ValueType

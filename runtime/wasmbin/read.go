@@ -10,7 +10,7 @@ func Read(wasm []byte, limits Limits) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{limits: limits, module: &Module{sections: sections, declared: map[uint32]bool{}}}
+	r := &reader{limits: limits, module: &Module{limits: limits, sections: sections, declared: map[uint32]bool{}}}
 	for _, s := range sections {
 		if err := r.section(s); err != nil {
 			return nil, err

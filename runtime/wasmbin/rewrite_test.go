@@ -27,7 +27,7 @@ func rewriteLaws(t *testing.T, wasm []byte) {
 	if err != nil {
 		return
 	}
-	if wasmbin.Validate(m, limits) != nil {
+	if wasmbin.Validate(m) != nil {
 		return
 	}
 	same, err := wasmbin.Rewrite(wasm, m, &wasmbin.Edit{})
@@ -50,7 +50,7 @@ func rewriteLaws(t *testing.T, wasm []byte) {
 	if err != nil {
 		t.Fatalf("the result is refused: %v\n%x", err, head(out))
 	}
-	if err := wasmbin.Validate(after, limits); err != nil {
+	if err := wasmbin.Validate(after); err != nil {
 		t.Fatalf("the result is not valid: %v\n%x", err, head(out))
 	}
 	if len(after.Imports) != len(m.Imports)+1 || after.Functions != m.Functions+1 || len(after.Globals) != len(m.Globals)+1 {

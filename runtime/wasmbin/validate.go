@@ -20,13 +20,19 @@ const (
 // It is for original modules, before anything is rewritten: an index that names
 // nothing in the original could name what rewriting adds. m is the summary that Read
 // returned for the same bytes. Errors are *Error.
-func Validate(m *Module, limits Limits) error {
+func Validate(m *Module) error {
 	if err := reserved(m); err != nil {
 		return err
 	}
+	return ValidateCode(m)
+}
+
+// ValidateCode is Validate without the check of names: it is for a module that was
+// rewritten.
+func ValidateCode(m *Module) error {
 	for _, s := range m.sections {
 		if s.ID == SectionCode {
-			return validateCode(m, s.Data, limits)
+			return validateCode(m, s.Data)
 		}
 	}
 	return nil
@@ -46,8 +52,8 @@ func reserved(m *Module) error {
 	return nil
 }
 
-func validateCode(m *Module, data []byte, limits Limits) error {
-	v := &validator{m: m, limits: limits}
+func validateCode(m *Module, data []byte) error {
+	v := &validator{m: m, limits: m.limits}
 	i := 0
 	for body, err := range Bodies(data) {
 		if err == nil {
