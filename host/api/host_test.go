@@ -26,6 +26,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/turn"
+	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 )
 
 func TestMain(m *testing.M) {
@@ -96,7 +97,7 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	must(err)
 	h.model, err = llmtest.Start()
 	must(err)
-	models := &http.Client{Transport: openai.NewTransport()}
+	models := egress.ModelClient(h.model.URL())
 	model, err := openai.New(openai.Config{Name: "scripted", Provider: "openai", BaseURL: h.model.URL(), Model: "scripted", HTTPClient: models})
 	must(err)
 	base, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"), Documents: h.store})

@@ -29,6 +29,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
+	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 	"github.com/bulkhead-host/bulkhead/web"
 )
 
@@ -74,6 +75,7 @@ type App struct {
 	Hub       *api.Hub
 
 	engine *engine.Engine
+	egress *egress.Guard
 	// closers are run from the last to the first.
 	closers []func(context.Context) error
 
@@ -97,7 +99,7 @@ func Open(ctx context.Context, o Options) (*App, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{Options: o, Hub: new(api.Hub), ready: make(chan struct{}), stop: func() {}}
-	for _, open := range []func(context.Context) error{a.openStore, a.openEngine, a.openKnowledge, a.openPlugins, a.openModels, a.openTurns} {
+	for _, open := range []func(context.Context) error{a.openStore, a.openEngine, a.openEgress, a.openKnowledge, a.openPlugins, a.openModels, a.openTurns} {
 		if err := open(ctx); err != nil {
 			return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
 		}
@@ -139,6 +141,20 @@ func (a *App) openEngine(ctx context.Context) (err error) {
 	return nil
 }
 
+func (a *App) openEgress(context.Context) (err error) {
+	a.egress, err = NewEgress(a.Config)
+	return err
+}
+
+// NewEgress returns the guard that a configuration describes.
+func NewEgress(c config.Config) (*egress.Guard, error) {
+	g, err := egress.New(egress.Config{Level: egress.Level(c.Egress), LocalServices: c.LocalServices})
+	if err != nil {
+		return nil, fmt.Errorf("set up egress: %w", err)
+	}
+	return g, nil
+}
+
 func (a *App) openKnowledge(ctx context.Context) (err error) {
 	a.Knowledge, err = knowledge.Open(ctx, knowledge.Config{Dir: filepath.Join(a.DataDir, indexDir), Documents: a.Store, Logger: a.Logger})
 	if err != nil {
@@ -155,7 +171,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 	}
 	a.Plugins, err = plugin.New(ctx, plugin.Config{
 		Engine: a.engine, Registry: reg, Storage: a.Store.Space("plugin"),
-		Audit: audit.New(a.Store.Space("audit"), time.Now), Knowledge: a.Knowledge, Logger: a.Logger,
+		Audit: audit.New(a.Store.Space("audit"), time.Now), Knowledge: a.Knowledge, Egress: a.egress, Logger: a.Logger,
 	})
 	if err != nil {
 		return err
@@ -166,7 +182,8 @@ func (a *App) openPlugins(ctx context.Context) error {
 
 func (a *App) openModels(context.Context) (err error) {
 	a.Models, err = catalog.New(catalog.Config{
-		Models: a.Config.Models, DefaultModel: a.Config.DefaultModel, Probe: a.Config.Probe, Logger: a.Logger,
+		Models: a.Config.Models, DefaultModel: a.Config.DefaultModel, Probe: a.Config.Probe,
+		Client: egress.ModelClient, Logger: a.Logger,
 	})
 	if err != nil {
 		return err

@@ -166,8 +166,16 @@ func RunPlugin(ctx context.Context, o Options, t ToolCall) error {
 	heard.err = o.Err
 	base := &remoteKnowledge{o: o, user: t.User}
 	defer base.close()
+	cfg, err := o.Load()
+	if err != nil {
+		return err
+	}
+	guard, err := app.NewEgress(cfg)
+	if err != nil {
+		return err
+	}
 	return withEngine(ctx, o, func(e *engine.Engine) error {
-		response, err := plugin.Run(ctx, plugin.Surroundings{Engine: e, Knowledge: base, Audit: noRecord{}}, request)
+		response, err := plugin.Run(ctx, plugin.Surroundings{Engine: e, Knowledge: base, Egress: guard, Audit: noRecord{}}, request)
 		if err != nil {
 			return err
 		}

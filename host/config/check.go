@@ -22,6 +22,9 @@ func check(c *Config, where lines) []Mistake {
 		k.origin(fmt.Sprintf("allowed_origins[%d]", i), origin)
 	}
 	k.oneOf("egress", string(c.Egress), "none", "public", "private")
+	for i, service := range c.LocalServices {
+		k.service(fmt.Sprintf("local_services[%d]", i), service)
+	}
 	lineOf := map[string]bool{}
 	for i := range c.Models {
 		k.model(fmt.Sprintf("models[%d]", i), &c.Models[i])
@@ -56,6 +59,14 @@ func (k *checker) origin(path, origin string) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
 		k.add(path, "%s must look like https://chat.example.org", path)
+	}
+}
+
+func (k *checker) service(path, service string) {
+	host, port, err := net.SplitHostPort(service)
+	n, portErr := strconv.Atoi(port)
+	if err != nil || portErr != nil || host == "" || n < 1 || n > 65535 || strings.ContainsAny(service, "/@*?#% ") {
+		k.add(path, "%s must look like 127.0.0.1:9200 or wiki.lan:443, one host with its port", path)
 	}
 }
 

@@ -34,6 +34,11 @@ type Config struct {
 	DefaultModel string `yaml:"default_model"`
 	// Egress is how far plugins may reach. Default public.
 	Egress Egress `yaml:"egress"`
+	// LocalServices are hosts with ports, such as 127.0.0.1:9200 or wiki.lan:443,
+	// that plugins may reach although their addresses are loopback, link-local or
+	// private; the grant of the plugin must have them too. Each is named here on
+	// purpose. With egress none they are closed as well. Default none.
+	LocalServices []string `yaml:"local_services"`
 	// Probe tells whether the host looks for a model server on this machine when
 	// it starts. Default true.
 	Probe bool `yaml:"probe"`
@@ -103,6 +108,7 @@ type Override func(*Config)
 func (c Config) With(overrides ...Override) (Config, error) {
 	c.AllowedOrigins = slices.Clone(c.AllowedOrigins)
 	c.Models = slices.Clone(c.Models)
+	c.LocalServices = slices.Clone(c.LocalServices)
 	for _, o := range overrides {
 		o(&c)
 	}

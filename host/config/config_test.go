@@ -53,6 +53,7 @@ models:
   - {name: quotes, provider: extractive}
 default_model: local
 egress: private
+local_services: ["127.0.0.1:9200", "wiki.lan:443"]
 probe: false
 `
 
@@ -61,7 +62,7 @@ func TestTheExampleOfTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != "127.0.0.1:8420" || c.Egress != config.EgressPrivate || c.Probe || c.DefaultModel != "local" || len(c.Models) != 3 {
+	if c.Listen != "127.0.0.1:8420" || c.Egress != config.EgressPrivate || c.Probe || c.DefaultModel != "local" || len(c.Models) != 3 || len(c.LocalServices) != 2 {
 		t.Errorf("%+v", c)
 	}
 	if m := c.Models[0]; m.BaseURL != "http://127.0.0.1:11434/v1" || m.APIKey.Reveal() != "key-from-env" || m.ContextTokens != 32768 {
@@ -94,7 +95,7 @@ func TestWithoutAFileTheDefaultsHold(t *testing.T) {
 func TestEachMistakeHasALineAndASentence(t *testing.T) {
 	const key = "sk-very-secret-text"
 	cases := []struct{ name, file, want string }{
-		{"unknown setting", "listen: 127.0.0.1:1\nlisen: x\n", `f, line 2: there is no setting lisen here; the settings are listen, allowed_origins, models, default_model, egress, probe`},
+		{"unknown setting", "listen: 127.0.0.1:1\nlisen: x\n", `f, line 2: there is no setting lisen here; the settings are listen, allowed_origins, models, default_model, egress, local_services, probe`},
 		{"unknown setting of a model", "models:\n  - name: a\n    url: x\n", `f, line 3: there is no setting url here; the settings are name, provider, base_url, model, api_key, context_tokens, native_tools`},
 		{"no number", "models:\n  - name: a\n    context_tokens: " + key + "\n", "f, line 3: this must be a whole number"},
 		{"no boolean", "probe: perhaps\n", "f, line 1: this must be true or false"},
@@ -106,6 +107,9 @@ func TestEachMistakeHasALineAndASentence(t *testing.T) {
 		{"two documents", "probe: true\n---\nprobe: false\n", "one document"},
 		{"bad listen", "listen: 8420\n", "f, line 1: listen must look like 127.0.0.1:8420"},
 		{"bad port", "listen: 127.0.0.1:99999\n", "f, line 1: listen must look like"},
+		{"bad service", "local_services:\n - 127.0.0.1:9200\n - http://127.0.0.1:9200/\n", "f, line 3: local_services[1] must look like 127.0.0.1:9200"},
+		{"service without a port", "local_services: [wiki.lan]\n", "one host with its port"},
+		{"all services", "local_services: ['*:80']\n", "one host with its port"},
 		{"bad egress", "\negress: some\n", "f, line 2: egress must be one of none, public, private"},
 		{"bad origin", "allowed_origins:\n  - chat.example.org\n", "f, line 2: allowed_origins[0] must look like https://chat.example.org"},
 		{"no name", "models:\n  - provider: extractive\n", "f, line 2: models[0] needs a name"},

@@ -26,6 +26,7 @@ type file struct {
 	Models         []fileModel `yaml:"models"`
 	DefaultModel   string      `yaml:"default_model"`
 	Egress         *string     `yaml:"egress"`
+	LocalServices  []string    `yaml:"local_services"`
 	Probe          *bool       `yaml:"probe"`
 }
 
@@ -136,6 +137,7 @@ func build(in *file, where lines, r Resolver) (Config, []Mistake) {
 	}
 	c.DefaultModel = in.DefaultModel
 	c.AllowedOrigins = in.AllowedOrigins
+	c.LocalServices = in.LocalServices
 	for i, m := range in.Models {
 		at := fmt.Sprintf("models[%d].", i)
 		c.Models = append(c.Models, Model{

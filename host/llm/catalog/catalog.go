@@ -23,6 +23,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/extractive"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
+	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 )
 
 // ErrUnknown is returned when no model has the name.
@@ -43,23 +44,26 @@ type Config struct {
 	Targets []Target
 	// ProbeTimeout bounds one look, 0 for a second.
 	ProbeTimeout time.Duration
-	// HTTPClient carries all requests; nil for one of the catalog's own.
-	HTTPClient *http.Client
+	// Client gives the client that reaches one model server, by its address, and
+	// nothing else; nil for egress.ModelClient.
+	Client func(baseURL string) *http.Client
 	// Logger gets a line for each server found or unusable; nil for none.
 	Logger *slog.Logger
 }
 
 // Catalog holds the models. It is safe for concurrent use.
 type Catalog struct {
-	cfg    Config
-	client *http.Client
-	owned  bool
+	cfg Config
 
 	configured []llm.Model
 	builtin    llm.Model
 
 	mu     sync.RWMutex // guards probed
 	probed []probed
+
+	clientMu sync.Mutex // guards clients
+	// clients are those made so far, by address.
+	clients map[string]*http.Client
 }
 
 // probed is a model that was found, and where.
@@ -72,9 +76,9 @@ type probed struct {
 // not touch the network. The error is a sentence that names the model it is
 // about. The caller closes the catalog.
 func New(cfg Config) (*Catalog, error) {
-	c := &Catalog{cfg: cfg, client: cfg.HTTPClient, builtin: extractive.New()}
-	if c.client == nil {
-		c.client, c.owned = &http.Client{Transport: openai.NewTransport()}, true
+	c := &Catalog{cfg: cfg, clients: map[string]*http.Client{}, builtin: extractive.New()}
+	if c.cfg.Client == nil {
+		c.cfg.Client = egress.ModelClient
 	}
 	if c.cfg.Targets == nil {
 		c.cfg.Targets = DefaultTargets()
@@ -115,8 +119,20 @@ func (c *Catalog) build(m config.Model) (llm.Model, error) {
 	}
 	return openai.New(openai.Config{
 		Name: m.Name, Provider: string(m.Provider), BaseURL: base, Model: m.Model,
-		APIKey: m.APIKey, ContextTokens: m.ContextTokens, HTTPClient: c.client,
+		APIKey: m.APIKey, ContextTokens: m.ContextTokens, HTTPClient: c.client(base),
 	})
+}
+
+// client returns the one client of a model server.
+func (c *Catalog) client(base string) *http.Client {
+	c.clientMu.Lock()
+	defer c.clientMu.Unlock()
+	client, there := c.clients[base]
+	if !there {
+		client = c.cfg.Client(base)
+		c.clients[base] = client
+	}
+	return client
 }
 
 // ollamaBase returns the OpenAI-compatible address of an Ollama server: its own
@@ -170,8 +186,10 @@ func (c *Catalog) Default() string {
 
 // Close drops idle connections. Models stay usable.
 func (c *Catalog) Close() error {
-	if c.owned {
-		c.client.CloseIdleConnections()
+	c.clientMu.Lock()
+	defer c.clientMu.Unlock()
+	for _, client := range c.clients {
+		client.CloseIdleConnections()
 	}
 	return nil
 }

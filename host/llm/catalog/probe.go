@@ -72,8 +72,7 @@ func (c *Catalog) ask(ctx context.Context, target Target) ([]string, error) {
 	}
 	req.Header.Set("User-Agent", "bulkhead")
 	req.Header.Set("Accept", "application/json")
-	client := http.Client{Transport: c.client.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Do(req)
+	res, err := c.client(target.BaseURL).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +161,7 @@ func (c *Catalog) found(target Target, k, name, model string) (probed, error) {
 	address := strings.TrimPrefix(key(target.BaseURL, ""), "//")
 	c.cfg.Logger.Info("found a model", "model", name, "at", address)
 	m, err := openai.New(openai.Config{
-		Name: name, BaseURL: target.BaseURL, Model: model, HTTPClient: c.client,
+		Name: name, BaseURL: target.BaseURL, Model: model, HTTPClient: c.client(target.BaseURL),
 		Note: fmt.Sprintf("Found on this machine (%s).", target.Kind),
 	})
 	if err != nil {

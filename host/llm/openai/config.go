@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 )
 
 // Defaults of Config.
 const (
 	DefaultFirstTokenTimeout = 3 * time.Minute
 	DefaultIdleTimeout       = time.Minute
-	dialTimeout              = 10 * time.Second
 )
 
 // Config describes one model behind one endpoint.
@@ -36,8 +36,8 @@ type Config struct {
 	ContextTokens int
 	// Note is the line that the page shows beside the name.
 	Note string
-	// HTTPClient carries the requests; nil for one of this model's own, which uses
-	// no proxy. Redirects are never followed, whatever the client says.
+	// HTTPClient carries the requests; nil for egress.ModelClient of the BaseURL.
+	// Redirects are never followed, whatever the client says.
 	HTTPClient *http.Client
 	// FirstTokenTimeout is how long the endpoint may stay silent before its first
 	// byte, 0 for DefaultFirstTokenTimeout. Local servers load the model in it.
@@ -86,27 +86,13 @@ func address(u *url.URL) string {
 
 // httpClient returns a client that follows no redirect: a model reaches exactly
 // its configured origin.
-func httpClient(given *http.Client) *http.Client {
-	var client http.Client
-	if given != nil {
-		client = *given
-	} else {
-		client.Transport = NewTransport()
+func httpClient(given *http.Client, base string) *http.Client {
+	if given == nil {
+		return egress.ModelClient(base)
 	}
+	client := *given
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &client
-}
-
-// NewTransport returns a transport fit for model endpoints: no proxy, a bound on
-// connecting, none on answering.
-func NewTransport() *http.Transport {
-	return &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-		TLSHandshakeTimeout: dialTimeout,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     90 * time.Second,
-	}
 }
 
 // sleep waits for real.

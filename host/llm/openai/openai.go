@@ -47,7 +47,7 @@ func New(cfg Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{cfg: withDefaults(cfg), address: address, http: httpClient(cfg.HTTPClient), owned: cfg.HTTPClient == nil}
+	m := &Model{cfg: withDefaults(cfg), address: address, http: httpClient(cfg.HTTPClient, cfg.BaseURL), owned: cfg.HTTPClient == nil}
 	// A literal, not sdk.NewClient: that one reads keys, addresses and headers
 	// from the environment.
 	m.client = sdk.Client{Options: m.options()}
