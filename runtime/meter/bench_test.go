@@ -54,14 +54,14 @@ func BenchmarkFuel(b *testing.B) {
 		export string
 		rounds uint64
 	}{
-		{"empty", hand, "empty", 10_000_000},
-		{"sum", hand, "sum", 10_000_000},
-		{"bytes", hand, "bytes", 10_000_000},
-		{"branch", hand, "branch", 10_000_000},
-		{"call", hand, "call", 10_000_000},
-		{"hash", mixed, "hash", 1000},
-		{"documents", mixed, "documents", 500},
-		{"words", mixed, "words", 100},
+		{"empty", hand, "empty", 1_000_000},
+		{"sum", hand, "sum", 1_000_000},
+		{"bytes", hand, "bytes", 1_000_000},
+		{"branch", hand, "branch", 1_000_000},
+		{"call", hand, "call", 1_000_000},
+		{"hash", mixed, "hash", 50},
+		{"documents", mixed, "documents", 20},
+		{"words", mixed, "words", 5},
 	}
 	guests := map[*byte][2]*guest{}
 	for _, wasm := range [][]byte{hand, mixed} {

@@ -69,10 +69,9 @@ type planner struct {
 	backs   []back
 	current int
 	dead    bool
-	// ranges says that the body has an operation on a range, calls that it calls, loops
-	// that it can repeat something.
-	ranges, calls, loops bool
-	every                bool
+	// ranges says that the body has an operation on a range, calls that it calls.
+	ranges, calls bool
+	every         bool
 }
 
 // of plans a body's code.
@@ -80,7 +79,7 @@ func (p *planner) of(d *wasmbin.Decoder, code []byte) error {
 	p.points = append(p.points[:0], point{check: true, parent: none, refund: none})
 	p.regions = append(p.regions[:0], region{op: wasmbin.OpBlock, outer: none, head: none, second: none, reach: math.MaxInt})
 	p.backs = p.backs[:0]
-	p.current, p.dead, p.ranges, p.calls, p.loops = 0, false, false, false, false
+	p.current, p.dead, p.ranges, p.calls = 0, false, false, false
 	d.Reset(code)
 	var in wasmbin.Instr
 	for d.Next(&in) {
@@ -232,7 +231,6 @@ func (p *planner) leaveLoop(f region) {
 	if f.conditionally || p.every {
 		p.backs = slices.DeleteFunc(p.backs, func(b back) bool { return b.head == f.head })
 	}
-	p.loops = true
 	if f.entry {
 		p.points[0].check = false
 	}
