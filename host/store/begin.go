@@ -34,10 +34,12 @@ type BeginRun struct {
 	// another first message.
 	Parent string
 	Root   bool
-	// Text is the new user message.
-	Text string
+	// Text is the new user message, and Files are the ids of the files that it
+	// carries, at most MaxMessageFiles.
+	Text  string
+	Files []string
 	// Regenerate is a message to answer again: a user message, or an answer to
-	// one. Parent, Root and Text are not looked at then.
+	// one. Parent, Root, Text and Files are not looked at then.
 	Regenerate string
 	// Models are the names of those that answer, at least one.
 	Models []string
@@ -68,13 +70,13 @@ type request struct {
 // session if it is new, the user message, the reserved answers, the run, the
 // new leaf. It returns
 //
-//   - ErrNotFound when the user, the session or a message does not exist, is
-//     somebody else's or, for a message, is of another session, and when a
-//     request is repeated whose run was deleted,
+//   - ErrNotFound when the user, the session, a message or a file does not
+//     exist, is somebody else's or, for a message, is of another session, and
+//     when a request is repeated whose run was deleted,
 //   - ErrConflict when the request id was used with another hash,
 //   - a *BusyError when the session has a live run,
-//   - ErrInvalid when no model is named, the request id is too long or the
-//     parent is not an answer.
+//   - ErrInvalid when no model is named, the request id is too long, the parent
+//     is not an answer, or there are too many files or one of them twice.
 func (s *Store) BeginRun(ctx context.Context, p Principal, in BeginRun) (Begun, error) {
 	if len(in.Models) == 0 {
 		return Begun{}, invalid("a run needs a model")
@@ -194,7 +196,8 @@ func (s *Store) beginMessage(tx *bbolt.Tx, p Principal, in BeginRun, now time.Ti
 	}
 	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: parent,
 		Role: RoleUser, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
-	return old, nil
+	out.UserMessage.Files, err = carry(tx, p, out.Session.ID, in.Files)
+	return old, err
 }
 
 // beginAgain finds the question that is to be answered again.

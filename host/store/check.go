@@ -33,7 +33,7 @@ func (s *Store) Check(ctx context.Context) []Problem {
 			c.add("", "", "%v", err)
 		}
 		c.tx = tx
-		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.toolCalls, c.documents} {
+		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.toolCalls, c.documents, c.memories, c.files} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -194,4 +194,27 @@ func (c *checker) documents() {
 		c.expect(tableDocumentTexts.has(c.tx, key), tableDocuments, key, "its text is not there")
 	})
 	c.index(tableDocumentURIs, tableDocuments, idInValue)
+}
+
+func (c *checker) memories() {
+	each(c, tableMemories, func(key string, m Memory) {
+		c.expect(m.ID == key, tableMemories, key, "it says that its id is %q", m.ID)
+		c.owner(tableMemories, key, m.Owner)
+		c.expect(tableOwnerMemories.has(c.tx, join(m.Owner, key)), tableMemories, key, "it is missing in its owner's list")
+	})
+	c.index(tableOwnerMemories, tableMemories, idInKey)
+}
+
+func (c *checker) files() {
+	each(c, tableFiles, func(key string, f File) {
+		c.expect(f.ID == key, tableFiles, key, "it says that its id is %q", f.ID)
+		c.owner(tableFiles, key, f.Owner)
+		c.expect(tableOwnerFiles.has(c.tx, join(f.Owner, key)), tableFiles, key, "it is missing in its owner's list")
+		c.expect(tableFileTexts.has(c.tx, key), tableFiles, key, "its text is not there")
+		for _, session := range f.Sessions {
+			c.expect(tableSessionFiles.has(c.tx, join(session, key)), tableFiles, key, "it is missing in the list of session %s", session)
+		}
+	})
+	c.index(tableOwnerFiles, tableFiles, idInKey)
+	c.index(tableSessionFiles, tableFiles, idInKey)
 }

@@ -16,6 +16,8 @@ var (
 	ErrExists = errors.New("it exists already")
 	// ErrInvalid is returned when a value cannot be stored as it is.
 	ErrInvalid = errors.New("invalid")
+	// ErrFull is returned when no more records of a kind are kept.
+	ErrFull = errors.New("it is full")
 	// ErrConflict is returned when a request id comes again with another body.
 	ErrConflict = errors.New("this request id was used for another request")
 	// ErrBusy is matched by a *BusyError.
@@ -81,6 +83,10 @@ func notFound(what, id string) error { return fmt.Errorf("%s %q: %w", what, id, 
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+func full(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrFull, fmt.Sprintf(format, args...))
 }
 
 // closedError turns bbolt's word for a closed file into ours.

@@ -38,6 +38,8 @@ type Message struct {
 	Role string `json:"role"`
 	// Text is what a person reads.
 	Text string `json:"text,omitempty"`
+	// Files are what the person attached, in a user message.
+	Files []FileRef `json:"files,omitempty"`
 	// Model, ModelIndex and Run say who answered, in an assistant message.
 	Model      string `json:"model,omitempty"`
 	ModelIndex int    `json:"model_index,omitempty"`

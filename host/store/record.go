@@ -37,6 +37,13 @@ const (
 	tableDocumentTexts table = "document_texts" // id → the text
 	tableDocumentURIs  table = "document_uris"  // index: owner/URI → id
 	tableSpaces        table = "spaces"         // name → bucket of a Space
+
+	tableMemories      table = "memories"       // id → Memory
+	tableOwnerMemories table = "owner_memories" // index: owner/id
+	tableFiles         table = "files"          // id → File
+	tableFileTexts     table = "file_texts"     // id → the text
+	tableOwnerFiles    table = "owner_files"    // index: owner/id
+	tableSessionFiles  table = "session_files"  // index: session/id
 )
 
 // tables are all of them, in the order in which they are created.
@@ -46,6 +53,8 @@ var tables = []table{
 	tableRuns, tableSessionRuns, tableLive, tableRequests, tableRequestTimes,
 	tablePackets, tableToolCalls,
 	tableDocuments, tableDocumentTexts, tableDocumentURIs, tableSpaces,
+	tableMemories, tableOwnerMemories,
+	tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles,
 }
 
 func (t table) in(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket([]byte(t)) }

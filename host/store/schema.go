@@ -16,6 +16,7 @@ const schemaKey = "schema"
 // released; a new layout is a new entry.
 var migrations = []func(*bbolt.Tx) error{
 	createTables,
+	createTables, // memories and files
 }
 
 // SchemaError is returned when the data file was written by a newer Bulkhead.
@@ -70,6 +71,7 @@ func schemaVersion(tx *bbolt.Tx) (int, error) {
 	return v, nil
 }
 
+// createTables creates the tables that are missing.
 func createTables(tx *bbolt.Tx) error {
 	for _, t := range tables {
 		if _, err := tx.CreateBucketIfNotExists([]byte(t)); err != nil {

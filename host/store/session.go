@@ -123,7 +123,7 @@ func (s *Store) RenameSession(ctx context.Context, p Principal, id, title string
 }
 
 // DeleteSession deletes a session with its messages, runs, packets and tool
-// calls. It returns ErrNotFound, and a *BusyError while a run of it is live:
+// calls, and the files that no other session carries. It returns ErrNotFound, and a *BusyError while a run of it is live:
 // stop the run first.
 func (s *Store) DeleteSession(ctx context.Context, p Principal, id string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
@@ -143,6 +143,9 @@ func deleteSession(tx *bbolt.Tx, orderKey, id string) error {
 		if err := deleteRun(tx, run); err != nil {
 			return err
 		}
+	}
+	if err := dropSessionFiles(tx, id); err != nil {
+		return err
 	}
 	for _, message := range tableSessionMsgs.tails(tx, id+"/") {
 		if err := tableMessages.delete(tx, message); err != nil {

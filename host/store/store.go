@@ -1,6 +1,7 @@
 // Package store keeps what must survive: users and their sign-in, sessions and
-// their tree of messages, runs with their packets, tool calls, documents, and a
-// key space for each room that asks for one. All of it lives in one bbolt file.
+// their tree of messages, runs with their packets, tool calls, documents,
+// memories, attached files, and a key space for each room that asks for one. All
+// of it lives in one bbolt file.
 //
 // Records come in and go out as plain values; every record has an owner, and
 // every read of a person's records takes the Principal who asks. Somebody

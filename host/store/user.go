@@ -134,8 +134,8 @@ func (s *Store) EnsureOwner(ctx context.Context) (user User, created bool, err e
 	return user, err == nil, err
 }
 
-// RemoveUser removes a user with all that is theirs: sign-in, sessions, runs
-// and documents. It returns ErrNotFound, ErrLastOperator, and a *BusyError
+// RemoveUser removes a user with all that is theirs: sign-in, sessions, runs,
+// documents, memories and files. It returns ErrNotFound, ErrLastOperator, and a *BusyError
 // while one of their runs is live. An index over documents has to be told by
 // the caller.
 func (s *Store) RemoveUser(ctx context.Context, id string) error {
@@ -170,6 +170,14 @@ func deleteUserRecords(tx *bbolt.Tx, user User) error {
 		if err := deleteDocument(tx, join(user.ID, uri), id); err != nil {
 			return err
 		}
+	}
+	for _, id := range tableOwnerMemories.tails(tx, user.ID+"/") {
+		if err := deleteMemory(tx, user.ID, id); err != nil {
+			return err
+		}
+	}
+	if err := deleteFilesOf(tx, user.ID); err != nil {
+		return err
 	}
 	if err := tableRequests.deletePrefix(tx, user.ID+"/"); err != nil {
 		return err

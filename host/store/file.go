@@ -1,0 +1,265 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"go.etcd.io/bbolt"
+)
+
+const (
+	// MaxFilesBytes is how many bytes of text the files of one person have
+	// together at most.
+	MaxFilesBytes = 256 << 20
+	// MaxMessageFiles is how many files one message carries at most.
+	MaxMessageFiles = 20
+	// UnsentLifetime is how long a file is kept that no message carries.
+	UnsentLifetime = 7 * 24 * time.Hour
+	// maxFileName is the greatest length of a file's name, in bytes.
+	maxFileName = 1024
+)
+
+// File is a file that a person attached to a message. Its text is kept apart.
+type File struct {
+	ID    string `json:"id"`
+	Owner string `json:"owner"`
+	// Name is 1 to 1024 bytes; it is no path and need not be unique.
+	Name      string `json:"name"`
+	MediaType string `json:"media_type,omitempty"`
+	// Encoding is how the source was written, such as "utf-8".
+	Encoding string `json:"encoding,omitempty"`
+	// SHA256 is the hex digest of the source.
+	SHA256 string `json:"sha256,omitempty"`
+	// Bytes is the size of the source.
+	Bytes int64 `json:"bytes"`
+	// Characters are the code points of the text, TextBytes its UTF-8 bytes, and
+	// Lines its lines.
+	Characters int       `json:"characters"`
+	TextBytes  int64     `json:"text_bytes"`
+	Lines      int       `json:"lines"`
+	CreatedAt  time.Time `json:"created_at"`
+	// Sessions are those with a message that carries the file.
+	Sessions []string `json:"sessions,omitempty"`
+}
+
+// FileRef is a file as the message that carries it names it. It stays when the
+// file is deleted.
+type FileRef struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	MediaType string `json:"media_type,omitempty"`
+	Bytes     int64  `json:"bytes"`
+}
+
+// AddFile writes a new file of the principal's with its text, which is UTF-8.
+// Files that no message carried within UnsentLifetime go at that time. It
+// returns ErrInvalid for a name that is empty or too long and for a text that
+// is not UTF-8, ErrFull when the person's files would have more than
+// MaxFilesBytes, and ErrNotFound when the user does not exist.
+func (s *Store) AddFile(ctx context.Context, p Principal, record File, text []byte) (File, error) {
+	if record.Name == "" || len(record.Name) > maxFileName {
+		return File{}, invalid("a file's name has 1 to %d bytes", maxFileName)
+	}
+	if !utf8.Valid(text) {
+		return File{}, invalid("the text of a file is UTF-8")
+	}
+	err := s.update(ctx, func(tx *bbolt.Tx) error {
+		if err := p.known(tx); err != nil {
+			return err
+		}
+		used, err := s.pruneFiles(tx, p)
+		if err != nil {
+			return err
+		}
+		if used+int64(len(text)) > MaxFilesBytes {
+			return full("the files of one person have at most %d MiB together", MaxFilesBytes>>20)
+		}
+		record.ID, record.Owner, record.CreatedAt, record.Sessions = s.newID("f"), p.UserID, s.clock(), nil
+		record.TextBytes, record.Characters = int64(len(text)), utf8.RuneCount(text)
+		record.Lines = countLines(text)
+		return errors.Join(
+			tableFiles.put(tx, record.ID, record),
+			tableFileTexts.putRaw(tx, record.ID, text),
+			tableOwnerFiles.putRaw(tx, join(p.UserID, record.ID), []byte{}))
+	})
+	if err != nil {
+		return File{}, err
+	}
+	return record, nil
+}
+
+// countLines counts lines; an end of line at the very end begins none.
+func countLines(text []byte) int {
+	n := bytes.Count(text, []byte("\n"))
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// pruneFiles deletes what was never sent and is too old, and returns how many
+// bytes of text remain.
+func (s *Store) pruneFiles(tx *bbolt.Tx, p Principal) (used int64, err error) {
+	files, _ := filesOf(tx, p) // those that cannot be read take no part
+	for _, f := range files {
+		if len(f.Sessions) == 0 && s.clock().After(f.CreatedAt.Add(UnsentLifetime)) {
+			if err := deleteFile(tx, f); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		used += f.TextBytes
+	}
+	return used, nil
+}
+
+// Files returns the principal's files, the newest first. Records that cannot be
+// read are left out and named in the error.
+func (s *Store) Files(ctx context.Context, p Principal) ([]File, error) {
+	var files []File
+	var bad error
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		files, bad = filesOf(tx, p)
+		return nil
+	})
+	return files, errors.Join(bad, err)
+}
+
+func filesOf(tx *bbolt.Tx, p Principal) ([]File, error) {
+	if p.UserID == "" {
+		return nil, nil
+	}
+	var files []File
+	var bad []error
+	for _, id := range tableOwnerFiles.tails(tx, p.UserID+"/") {
+		f, err := ownFile(tx, p, id)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		files = append(files, f)
+	}
+	slices.Reverse(files) // ids sort by time
+	return files, errors.Join(bad...)
+}
+
+// File returns a file's record, or ErrNotFound.
+func (s *Store) File(ctx context.Context, p Principal, id string) (File, error) {
+	var f File
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		f, err = ownFile(tx, p, id)
+		return err
+	})
+	return f, err
+}
+
+func ownFile(tx *bbolt.Tx, p Principal, id string) (File, error) {
+	f, err := get[File](tx, tableFiles, id)
+	if err == ErrNotFound || err == nil && !p.owns(f.Owner) {
+		return File{}, notFound("file", id)
+	}
+	return f, err
+}
+
+// FileText returns a file's text, or ErrNotFound. It is the caller's.
+func (s *Store) FileText(ctx context.Context, p Principal, id string) ([]byte, error) {
+	var text []byte
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		if _, err := ownFile(tx, p, id); err != nil {
+			return err
+		}
+		text = bytes.Clone(tableFileTexts.in(tx).Get([]byte(id)))
+		return nil
+	})
+	return text, err
+}
+
+// DeleteFile deletes a file and its text for good, or returns ErrNotFound.
+// Messages that carry it keep its name.
+func (s *Store) DeleteFile(ctx context.Context, p Principal, id string) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		f, err := ownFile(tx, p, id)
+		if err != nil {
+			return err
+		}
+		return deleteFile(tx, f)
+	})
+}
+
+func deleteFile(tx *bbolt.Tx, f File) error {
+	errs := []error{
+		tableOwnerFiles.delete(tx, join(f.Owner, f.ID)),
+		tableFileTexts.delete(tx, f.ID),
+		tableFiles.delete(tx, f.ID),
+	}
+	for _, session := range f.Sessions {
+		errs = append(errs, tableSessionFiles.delete(tx, join(session, f.ID)))
+	}
+	return errors.Join(errs...)
+}
+
+// carry notes that a message of the session carries the files and returns how
+// the message names them.
+func carry(tx *bbolt.Tx, p Principal, session string, ids []string) ([]FileRef, error) {
+	if len(ids) > MaxMessageFiles {
+		return nil, invalid("a message carries at most %d files", MaxMessageFiles)
+	}
+	var refs []FileRef
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			return nil, invalid("file %s is named twice", id)
+		}
+		f, err := ownFile(tx, p, id)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, FileRef{ID: f.ID, Name: f.Name, MediaType: f.MediaType, Bytes: f.Bytes})
+		if slices.Contains(f.Sessions, session) {
+			continue
+		}
+		f.Sessions = append(f.Sessions, session)
+		if err := errors.Join(tableFiles.put(tx, f.ID, f), tableSessionFiles.putRaw(tx, join(session, f.ID), []byte{})); err != nil {
+			return nil, err
+		}
+	}
+	return refs, nil
+}
+
+// dropSessionFiles deletes the files that only the session carries.
+func dropSessionFiles(tx *bbolt.Tx, session string) error {
+	for _, id := range tableSessionFiles.tails(tx, session+"/") {
+		f, err := get[File](tx, tableFiles, id)
+		if err != nil {
+			continue // a record that is gone or unreadable has nothing to let go of
+		}
+		f.Sessions = slices.DeleteFunc(f.Sessions, func(s string) bool { return s == session })
+		if len(f.Sessions) == 0 {
+			err = deleteFile(tx, f)
+		} else {
+			err = tableFiles.put(tx, id, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return tableSessionFiles.deletePrefix(tx, session+"/")
+}
+
+// deleteFilesOf deletes all files of a user, those that cannot be read too.
+func deleteFilesOf(tx *bbolt.Tx, owner string) error {
+	for _, id := range tableOwnerFiles.tails(tx, owner+"/") {
+		f, err := get[File](tx, tableFiles, id)
+		if err != nil {
+			f = File{}
+		}
+		f.ID, f.Owner = id, owner
+		if err := deleteFile(tx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}

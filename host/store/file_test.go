@@ -1,0 +1,156 @@
+package store
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+func addFile(t *testing.T, s *Store, p Principal, name, text string) File {
+	t.Helper()
+	f, err := s.AddFile(t.Context(), p, File{Name: name, MediaType: "text/plain", Bytes: int64(len(text))}, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// sendFiles begins and ends a run whose message carries the files.
+func sendFiles(t *testing.T, s *Store, p Principal, session string, files ...string) Begun {
+	t.Helper()
+	b, err := s.BeginRun(t.Context(), p, BeginRun{SessionID: session, Text: "look", Files: files, Models: []string{"m"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish := Finish{StopReason: StatusCompleted, Messages: []Message{{ID: b.Responses[0].ID, Status: StatusCompleted}}}
+	if err := s.FinishRun(t.Context(), b.Run.ID, finish); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestAMessageCarriesItsFiles(t *testing.T) {
+	s := openTest(t, Options{})
+	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
+	f := addFile(t, s, ada, "zahlen.csv", "a;b\nö;2\n")
+	if f.Characters != 8 || f.TextBytes != 9 || f.Lines != 2 || f.Owner != ada.UserID {
+		t.Errorf("the record is %+v", f)
+	}
+	b := sendFiles(t, s, ada, "", f.ID)
+	path, err := s.Branch(t.Context(), ada, b.Session.ID, "")
+	if err != nil || len(path[0].Files) != 1 || path[0].Files[0] != (FileRef{ID: f.ID, Name: "zahlen.csv", MediaType: "text/plain", Bytes: 9}) {
+		t.Fatalf("%+v, %v", path, err)
+	}
+	if text, err := s.FileText(t.Context(), ada, f.ID); err != nil || string(text) != "a;b\nö;2\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := s.FileText(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("somebody else's file: %v", err)
+	}
+	_, err = s.BeginRun(t.Context(), eve, BeginRun{Text: "x", Files: []string{f.ID}, Models: []string{"m"}})
+	if !errors.Is(err, ErrNotFound) {
+		t.Errorf("sent somebody else's file: %v", err)
+	}
+	_, err = s.BeginRun(t.Context(), ada, BeginRun{Text: "x", Files: []string{f.ID, f.ID}, Models: []string{"m"}})
+	if !errors.Is(err, ErrInvalid) {
+		t.Errorf("sent a file twice: %v", err)
+	}
+	if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
+		t.Fatal(err)
+	}
+	if path, _ = s.Branch(t.Context(), ada, b.Session.ID, ""); len(path[0].Files) != 1 {
+		t.Error("the message forgot the name of a deleted file")
+	}
+}
+
+func TestFilesGoWithTheLastSessionThatCarriesThem(t *testing.T) {
+	s := openTest(t, Options{})
+	ada := newUser(t, s, "ada")
+	only, both := addFile(t, s, ada, "only", "1"), addFile(t, s, ada, "both", "2")
+	one := sendFiles(t, s, ada, "", only.ID, both.ID)
+	two := sendFiles(t, s, ada, "", both.ID)
+	sendFiles(t, s, ada, two.Session.ID, both.ID) // again in the same session
+	if err := s.DeleteSession(t.Context(), ada, one.Session.ID); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := s.Files(t.Context(), ada); err != nil || len(files) != 1 || files[0].ID != both.ID {
+		t.Fatalf("%+v, %v", files, err)
+	}
+	if err := s.DeleteSession(t.Context(), ada, two.Session.ID); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := s.Files(t.Context(), ada); err != nil || len(files) != 0 {
+		t.Fatalf("%+v, %v", files, err)
+	}
+}
+
+func TestFilesThatWereNeverSentGoAfterAWhile(t *testing.T) {
+	clock := newClock()
+	s := openTest(t, Options{Now: clock.now})
+	ada := newUser(t, s, "ada")
+	addFile(t, s, ada, "unsent", "1")
+	sent := addFile(t, s, ada, "sent", "2")
+	sendFiles(t, s, ada, "", sent.ID)
+	clock.advance(UnsentLifetime + time.Second)
+	fresh := addFile(t, s, ada, "fresh", "3")
+	files, err := s.Files(t.Context(), ada)
+	if err != nil || len(files) != 2 || files[0].ID != fresh.ID || files[1].ID != sent.ID {
+		t.Fatalf("%+v, %v", files, err)
+	}
+}
+
+func TestRemovingAUserRemovesMemoriesAndFiles(t *testing.T) {
+	s := openTest(t, Options{})
+	if _, _, err := s.EnsureOwner(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ada := newUser(t, s, "ada")
+	addMemory(t, s, ada, "I drink tea.")
+	sendFiles(t, s, ada, "", addFile(t, s, ada, "a", "1").ID)
+	addFile(t, s, ada, "unsent", "2")
+	if err := s.RemoveUser(t.Context(), ada.UserID); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles} {
+		if err := s.view(t.Context(), func(tx *bbolt.Tx) error {
+			if k, _ := table.in(tx).Cursor().First(); k != nil {
+				t.Errorf("%s still holds %s", table, k)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An older file has no tables for memories and files.
+func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bulkhead.db")
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada := newUser(t, s, "ada")
+	err = s.update(t.Context(), func(tx *bbolt.Tx) error {
+		for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles} {
+			if err := tx.DeleteBucket([]byte(table)); err != nil {
+				return err
+			}
+		}
+		return tableMeta.putRaw(tx, schemaKey, []byte("1"))
+	})
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(path, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	addMemory(t, s, ada, "I drink tea.")
+	if problems := s.Check(t.Context()); len(problems) > 0 {
+		t.Error(problems)
+	}
+}

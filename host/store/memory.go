@@ -1,0 +1,166 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.etcd.io/bbolt"
+)
+
+const (
+	// MaxMemoryRunes is the greatest length of a memory, in code points.
+	MaxMemoryRunes = 2000
+	// MaxMemories is how many memories one person has at most.
+	MaxMemories = 1000
+)
+
+// Memory is something that is remembered about its owner, in one sentence or
+// a few.
+type Memory struct {
+	ID    string `json:"id"`
+	Owner string `json:"owner"`
+	// Text is 1 to MaxMemoryRunes code points of UTF-8 without surrounding space.
+	Text string `json:"text"`
+	// Plugin is the plugin that wrote the text last, "" for the person.
+	Plugin string `json:"plugin,omitempty"`
+	// Session is the conversation in which it was written, "" for none.
+	Session   string    `json:"session,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// AddMemory writes a new memory of the principal's from the record's Text,
+// Plugin and Session. Where one with the same text is there already, that one
+// is returned and added is false. It returns ErrInvalid for a text that is
+// empty, too long or not UTF-8, ErrFull when there are MaxMemories, and
+// ErrNotFound when the user does not exist.
+func (s *Store) AddMemory(ctx context.Context, p Principal, record Memory) (m Memory, added bool, err error) {
+	if record.Text, err = memoryText(record.Text); err != nil {
+		return Memory{}, false, err
+	}
+	err = s.update(ctx, func(tx *bbolt.Tx) error {
+		if err := p.known(tx); err != nil {
+			return err
+		}
+		known, _ := memoriesOf(tx, p) // one that cannot be read is not the same
+		for _, k := range known {
+			if k.Text == record.Text {
+				m = k
+				return nil
+			}
+		}
+		if len(known) >= MaxMemories {
+			return full("there are %d memories already, which is all that are kept", len(known))
+		}
+		now := s.clock()
+		m, added = Memory{ID: s.newID("mem"), Owner: p.UserID, Text: record.Text, Plugin: record.Plugin,
+			Session: record.Session, CreatedAt: now, UpdatedAt: now}, true
+		return errors.Join(
+			tableMemories.put(tx, m.ID, m),
+			tableOwnerMemories.putRaw(tx, join(p.UserID, m.ID), []byte{}))
+	})
+	if err != nil {
+		return Memory{}, false, err
+	}
+	return m, added, nil
+}
+
+// memoryText returns a text as it is kept.
+func memoryText(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return "", invalid("a memory is UTF-8 text")
+	case text == "":
+		return "", invalid("a memory is not empty")
+	case utf8.RuneCountInString(text) > MaxMemoryRunes:
+		return "", invalid("a memory has at most %d characters", MaxMemoryRunes)
+	}
+	return text, nil
+}
+
+// Memories returns the principal's memories, the last updated first. Records
+// that cannot be read are left out and named in the error.
+func (s *Store) Memories(ctx context.Context, p Principal) ([]Memory, error) {
+	var memories []Memory
+	var bad error
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		memories, bad = memoriesOf(tx, p)
+		return nil
+	})
+	return memories, errors.Join(bad, err)
+}
+
+func memoriesOf(tx *bbolt.Tx, p Principal) ([]Memory, error) {
+	if p.UserID == "" {
+		return nil, nil
+	}
+	var memories []Memory
+	var bad []error
+	for _, id := range tableOwnerMemories.tails(tx, p.UserID+"/") {
+		m, err := ownMemory(tx, p, id)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		memories = append(memories, m)
+	}
+	slices.SortFunc(memories, func(a, b Memory) int {
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return memories, errors.Join(bad...)
+}
+
+func ownMemory(tx *bbolt.Tx, p Principal, id string) (Memory, error) {
+	m, err := get[Memory](tx, tableMemories, id)
+	if err == ErrNotFound || err == nil && !p.owns(m.Owner) {
+		return Memory{}, notFound("memory", id)
+	}
+	return m, err
+}
+
+// UpdateMemory gives a memory another text; plugin is who wrote it, "" for the
+// person. It returns ErrInvalid as AddMemory does, and ErrNotFound.
+func (s *Store) UpdateMemory(ctx context.Context, p Principal, id, text, plugin string) (Memory, error) {
+	text, err := memoryText(text)
+	if err != nil {
+		return Memory{}, err
+	}
+	var m Memory
+	err = s.update(ctx, func(tx *bbolt.Tx) (err error) {
+		if m, err = ownMemory(tx, p, id); err != nil {
+			return err
+		}
+		m.Text, m.Plugin, m.UpdatedAt = text, plugin, s.clock()
+		return tableMemories.put(tx, id, m)
+	})
+	if err != nil {
+		return Memory{}, err
+	}
+	return m, nil
+}
+
+// DeleteMemory deletes a memory for good and returns what it was, or
+// ErrNotFound.
+func (s *Store) DeleteMemory(ctx context.Context, p Principal, id string) (Memory, error) {
+	var m Memory
+	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+		if m, err = ownMemory(tx, p, id); err != nil {
+			return err
+		}
+		return deleteMemory(tx, m.Owner, id)
+	})
+	if err != nil {
+		return Memory{}, err
+	}
+	return m, nil
+}
+
+func deleteMemory(tx *bbolt.Tx, owner, id string) error {
+	return errors.Join(tableOwnerMemories.delete(tx, join(owner, id)), tableMemories.delete(tx, id))
+}
