@@ -3,11 +3,15 @@ package salvage
 // Event is Text, Reasoning, Call, Malformed or Notice.
 type Event interface{ event() }
 
-// Text is the next piece of the answer.
-type Text struct{ Delta string }
+// Text is the next piece of the answer: its Delta.
+type Text struct{ *delta }
 
-// Reasoning is the next piece of the model's reasoning.
-type Reasoning struct{ Delta string }
+// Reasoning is the next piece of the model's reasoning: its Delta.
+type Reasoning struct{ *delta }
+
+// delta stands behind a pointer, so that an Event of it needs no allocation: the
+// parser lends the same ones again and again.
+type delta struct{ Delta string }
 
 // Call is a complete tool call. Its name need not be one of the known tools when
 // it was marked as a call: the loop answers it with the names that exist.

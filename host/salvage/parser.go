@@ -1,53 +1,24 @@
 // Package salvage is the fallback parser: it finds tool calls and reasoning
-// that a model wrote into its answer as text, and keeps their markup off the
-// screen while it streams.
+// that a model wrote into its answer as text, in whatever dialect, and keeps their
+// markup off the screen while it streams.
 //
-// Pieces of text come in, events go out: text to show, reasoning, complete
-// calls. Any split of the input gives the same events after joining. Text is
-// held back only while it may still turn into a marker. The package knows
-// nothing of packets, tools' implementations or providers.
+// Pieces of text come in, events go out: text to show, reasoning, complete calls,
+// and what was meant as a call and is none. Any split of the input gives the same
+// events after joining. Text is held back only while it may still turn into
+// markup, or into an answer that is one bare call. The package knows nothing of
+// packets, tools' implementations or providers.
 //
-// This first form reads one dialect, the most common one: calls as JSON between
-// <tool_call> and </tool_call>, reasoning between <think> and </think>.
+// The lexer (markers.go) knows every marker of the catalogue (dialects.go). What
+// stands behind an opener is recognised by how it begins (header.go), its end is
+// found while it streams (brackets.go, elements.go, gemma.go, call.go), and it is
+// read once it is whole (literal.go, python.go, elements.go). The schema of the
+// tool then gives the arguments their types (coerce.go).
 package salvage
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // MaxCallBytes bounds one open call. What grows beyond it is text.
 const MaxCallBytes = 4 << 20
-
-const (
-	openCall   = "<tool_call>"
-	closeCall  = "</tool_call>"
-	openThink  = "<think>"
-	closeThink = "</think>"
-)
-
-type state int
-
-const (
-	inText state = iota
-	inThink
-	inCall
-)
-
-// Parser reads one streamed answer. Make one with New; it is not safe for
-// concurrent use.
-type Parser struct {
-	state state
-	// held is input that may be the start of a marker, or the body of an open
-	// call.
-	held strings.Builder
-	// scanned is how much of held, inside a call, is known to hold no closer.
-	scanned int
-	// seenText tells that something visible was released: a reasoning marker
-	// opens a block only at the start of an answer, later it is text.
-	seenText bool
-	out      []Event
-}
 
 // Options says what is known of the answer in advance.
 type Options struct {
@@ -65,155 +36,230 @@ type Options struct {
 	None bool
 }
 
+type mode uint8
+
+const (
+	inText mode = iota
+	inCall
+	afterCall
+	inBare
+	inThink
+)
+
+// Parser reads one streamed answer. Make one with New; it is not safe for
+// concurrent use.
+type Parser struct {
+	o     Options
+	tools *toolset
+	mode  mode
+
+	// held is input that is not decided on, from off on.
+	held strings.Builder
+	off  int
+
+	release
+	place place
+	call  *call
+	after after
+	think thinking
+
+	bare *bare
+	// bareTries counts answers that were held in vain; skipBare says that what
+	// comes next was held already.
+	bareTries int
+	skipBare  bool
+}
+
 // New returns a parser of one answer.
 func New(o Options) *Parser {
-	p := &Parser{}
+	p := &Parser{o: o, tools: newToolset(o.Tools)}
+	p.place.lineStart = true
 	if o.ReasoningOpen {
-		p.state = inThink
+		p.mode = inThink
+		p.think = thinking{closers: anyThinkEnd, opening: true}
 	}
 	return p
 }
 
-// Write takes the next piece and returns what is certain after it. The slice is
-// valid until the next call.
+// Write takes the next piece and returns what is certain after it. The slice and
+// the events in it are valid until the next call.
 func (p *Parser) Write(chunk string) []Event {
-	p.out = p.out[:0]
-	if p.held.Len() == 0 && p.state != inCall && strings.IndexByte(chunk, '<') < 0 {
-		p.release(chunk)
+	p.begin()
+	if p.held.Len() == p.off { // nothing is held: read the piece where it is
+		p.held.Reset()
+		p.off = 0
+		if n := p.run(chunk, false); n < len(chunk) {
+			p.held.WriteString(chunk[n:])
+		}
 		return p.out
 	}
 	p.held.WriteString(chunk)
-	for p.advance() {
-	}
+	p.advance(false)
 	return p.out
 }
 
-// Close ends the answer and returns what was held. A call whose closer is
-// missing counts if its JSON is whole.
+// Close ends the answer and returns what was held.
 func (p *Parser) Close() []Event {
-	p.out = p.out[:0]
-	rest := p.held.String()
-	p.held.Reset()
-	switch {
-	case p.state == inCall:
-		p.call(rest)
-	case rest != "":
-		p.release(rest)
-	}
+	p.begin()
+	p.advance(true)
+	p.finish()
+	p.endRun()
 	return p.out
 }
 
-// advance consumes one stretch of held and tells whether more can be done.
-func (p *Parser) advance() bool {
-	if p.state == inCall {
-		return p.advanceCall()
+// advance reads what is held.
+func (p *Parser) advance(final bool) {
+	in := p.held.String()
+	p.off += p.run(in[p.off:], final)
+	if p.off > len(in)/2 {
+		rest := in[p.off:]
+		p.held.Reset()
+		p.held.WriteString(rest)
+		p.off = 0
 	}
-	buf := p.held.String()
-	markers := []string{openCall, openThink}
-	if p.state == inThink {
-		markers = []string{closeThink}
-	}
-	at := strings.IndexByte(buf, '<')
-	for at >= 0 {
-		for _, m := range markers {
-			if strings.HasPrefix(buf[at:], m) {
-				p.enter(m, buf[:at], buf[at+len(m):])
-				return true
-			}
-			if strings.HasPrefix(m, buf[at:]) {
-				p.keep(buf[:at], buf[at:])
-				return false
-			}
+}
+
+// run takes steps until nothing more can be decided and returns how much of in
+// was consumed.
+func (p *Parser) run(in string, final bool) int {
+	done := 0
+	for {
+		n, again := p.step(in[done:], final)
+		done += n
+		if !again {
+			return done
 		}
-		next := strings.IndexByte(buf[at+1:], '<')
-		if next < 0 {
-			break
-		}
-		at += 1 + next
 	}
-	p.keep(buf, "")
+}
+
+// step reads in the current mode. It returns how much it consumed and whether
+// another step can do more.
+func (p *Parser) step(in string, final bool) (int, bool) {
+	switch p.mode {
+	case inCall:
+		return p.stepCall(in, final)
+	case afterCall:
+		return p.stepAfter(in, final)
+	case inBare:
+		return p.stepBare(in, final)
+	case inThink:
+		return p.stepThink(in, final)
+	}
+	return p.stepText(in, final)
+}
+
+// finish settles what the end of the answer leaves open.
+func (p *Parser) finish() {
+	switch p.mode {
+	case inThink:
+		p.takeDrafts()
+	case inText:
+		p.flushSpace()
+	}
+}
+
+// stepCall reads an open call.
+func (p *Parser) stepCall(in string, final bool) (int, bool) {
+	c := p.call
+	n, v := c.read(in, final)
+	if v == more {
+		if final { // a reader that waits at the end has nothing to give
+			p.malformed(c.opener + in)
+			p.call, p.mode = nil, afterCall
+			return len(in), true
+		}
+		if len(in) > MaxCallBytes {
+			p.notice(NoticeTooLong)
+			p.reject("")
+			p.say(in)
+			return len(in), false
+		}
+		return 0, false
+	}
+	switch v {
+	case reject:
+		p.reject(in)
+		return n, true
+	case decoration:
+		p.enterAfter(c.d, false)
+	case strip:
+		p.call = nil
+		p.toText()
+	case think:
+		p.startThinking(c.closers)
+	default:
+		p.settle(in[:n])
+	}
+	return n, true
+}
+
+// reject puts an opener that was none back into the text.
+func (p *Parser) reject(in string) {
+	c := p.call
+	p.call, p.mode = nil, inText
+	if c.again || c.stray(in) {
+		return
+	}
+	if strings.HasPrefix(c.opener, "```") {
+		p.place.fence = 3
+	}
+	p.place.seen(c.opener)
+	p.say(c.opener)
+}
+
+// stray tells whether the opener was one too many: alone on its line, with prose
+// behind it.
+func (c *call) stray(in string) bool {
+	return c.alone && c.d.prose && strings.HasPrefix(in, "\n")
+}
+
+// settle emits the calls of a body that was read whole.
+func (p *Parser) settle(body string) {
+	c := p.call
+	p.call = nil
+	if c.again && p.after.echoes(body) {
+		p.enterAfter(c.d, true)
+		return
+	}
+	calls := p.finished(c.raws)
+	if len(calls) == 0 {
+		if c.again || c.d.lineStart {
+			p.mode = inText
+			p.say(c.opener + body)
+			return
+		}
+		p.malformed(c.opener + body)
+	}
+	if len(calls) == 1 && !c.again {
+		p.emitBlock(calls[0])
+	} else {
+		for _, call := range calls {
+			p.emitCall(call)
+		}
+	}
+	closed := endsWithAny(body, c.d.close)
+	p.enterAfter(c.d, !closed)
+	p.after.fenced = c.fenced
+	p.after.remember(body, calls)
+}
+
+// finished types the arguments of calls. A call that cannot be read spoils none of
+// the others.
+func (p *Parser) finished(raws []rawCall) []Call {
+	var calls []Call
+	for _, raw := range raws {
+		if call, ok := p.tools.finish(raw); ok {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+func endsWithAny(s string, ends []string) bool {
+	for _, e := range ends {
+		if strings.HasSuffix(s, e) {
+			return true
+		}
+	}
 	return false
-}
-
-func (p *Parser) advanceCall() bool {
-	buf := p.held.String()
-	from := max(0, p.scanned-len(closeCall)+1)
-	end := strings.Index(buf[from:], closeCall)
-	if end < 0 {
-		p.scanned = len(buf)
-		if len(buf) > MaxCallBytes {
-			p.state, p.scanned = inText, 0
-			p.keep(openCall+buf, "")
-		}
-		return false
-	}
-	end += from
-	p.held.Reset()
-	p.held.WriteString(buf[end+len(closeCall):])
-	p.state, p.scanned = inText, 0
-	p.call(buf[:end])
-	return true
-}
-
-// enter crosses a marker: before is released, after stays to be read.
-func (p *Parser) enter(marker, before, after string) {
-	if marker == openThink && (p.seenText || strings.TrimSpace(before) != "") {
-		p.keep(before+openThink, after)
-		return
-	}
-	p.release(before)
-	switch marker {
-	case openCall:
-		p.state, p.scanned = inCall, 0
-	case openThink:
-		p.state = inThink
-	case closeThink:
-		p.state = inText
-	}
-	p.held.Reset()
-	p.held.WriteString(after)
-}
-
-// keep releases one part of held and keeps the other.
-func (p *Parser) keep(release, hold string) {
-	p.held.Reset()
-	p.held.WriteString(hold)
-	p.release(release)
-}
-
-func (p *Parser) release(text string) {
-	if text == "" {
-		return
-	}
-	if p.state == inThink {
-		p.out = append(p.out, Reasoning{text})
-		return
-	}
-	p.seenText = p.seenText || strings.TrimSpace(text) != ""
-	p.out = append(p.out, Text{text})
-}
-
-// call reads the body of a call: one JSON object with a name and arguments.
-func (p *Parser) call(body string) {
-	var c struct {
-		Name       string          `json:"name"`
-		Arguments  json.RawMessage `json:"arguments"`
-		Parameters json.RawMessage `json:"parameters"`
-	}
-	if err := json.Unmarshal([]byte(body), &c); err != nil || c.Name == "" {
-		p.out = append(p.out, Malformed{Raw: body})
-		return
-	}
-	args := c.Arguments
-	if len(args) == 0 {
-		args = c.Parameters
-	}
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	var encoded string
-	if json.Unmarshal(args, &encoded) == nil { // arguments as a JSON string
-		args = json.RawMessage(encoded)
-	}
-	p.out = append(p.out, Call{Name: c.Name, Arguments: string(args)})
 }

@@ -51,7 +51,7 @@ func TestParserSeparatesTextReasoningAndCalls(t *testing.T) {
 			joined{calls: []Call{call, {Name: "g", Arguments: "{}"}}}},
 		{"closer missing", `<tool_call>{"name":"f","arguments":{"a":1}}`, joined{calls: []Call{call}}},
 		{"arguments as a string", `<tool_call>{"name":"f","arguments":"{\"a\":1}"}</tool_call>`, joined{calls: []Call{call}}},
-		{"malformed is not shown", `x<tool_call>{"name":</tool_call>y`, joined{text: "xy", malformed: []string{`{"name":`}}},
+		{"malformed is not shown", `x<tool_call>{"name":</tool_call>y`, joined{text: "xy", malformed: []string{`<tool_call>{"name":`}}},
 		{"reasoning", "<think>hm</think>\n\nyes", joined{reasoning: "hm", text: "\n\nyes"}},
 		{"reasoning marker in prose", "the tag <think> opens", joined{text: "the tag <think> opens"}},
 		{"call in reasoning is a draft", `<think><tool_call>{"name":"f"}</tool_call></think>ok`,
@@ -70,7 +70,7 @@ func TestParserSeparatesTextReasoningAndCalls(t *testing.T) {
 }
 
 func TestAnySplitGivesTheSameEvents(t *testing.T) {
-	piece := rapid.SampledFrom([]string{openCall, closeCall, openThink, closeThink, `{"name":"f"}`, "<", "text", " ", "\n", "é", "</", "tool_call>"})
+	piece := rapid.SampledFrom([]string{"<tool_call>", "</tool_call>", "<think>", "</think>", `{"name":"f"}`, "<", "text", " ", "\n", "é", "</", "tool_call>"})
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces"), "")
 		cut := rapid.IntRange(0, len(in)).Draw(t, "cut")
@@ -113,7 +113,7 @@ func FuzzParserLosesNothingWithoutMarkers(f *testing.F) {
 	f.Add("plain")
 	f.Add("a <b> c <tool_cal")
 	f.Fuzz(func(t *testing.T, in string) {
-		if strings.Contains(in, openCall) || strings.Contains(in, openThink) {
+		if strings.ContainsAny(in, "<[`{>*") {
 			parse(in) // must not panic
 			return
 		}

@@ -3,6 +3,7 @@ package salvage
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Tool is a tool that the model was told of.
@@ -48,4 +49,90 @@ func ParseTools(data []byte) ([]Tool, error) {
 		return nil, fmt.Errorf("read the tool list: %w", err)
 	}
 	return tools, nil
+}
+
+// toolset is the tools by name.
+type toolset struct {
+	names   map[string]schema
+	ordered []string
+}
+
+func newToolset(tools []Tool) *toolset {
+	set := &toolset{}
+	for _, t := range tools {
+		if t.Name == "" {
+			continue
+		}
+		if set.names == nil {
+			set.names = make(map[string]schema, len(tools))
+		}
+		set.names[t.Name] = parseSchema(t.Parameters)
+		set.ordered = append(set.ordered, t.Name)
+	}
+	return set
+}
+
+// open says that there is no list, so that every name counts as known.
+func (t *toolset) open() bool { return len(t.names) == 0 }
+
+func (t *toolset) listed(name string) bool {
+	_, ok := t.names[name]
+	return ok
+}
+
+// prefixes are what models put before the names of tools.
+var prefixes = []string{"functions.", "function.", "functions:", "tools.", "tool.", "default_api:", "default_api.", "default."}
+
+// resolve returns the name of the tool that is meant: as it stands if there is such
+// a tool, else without the prefixes and suffixes that models add.
+func (t *toolset) resolve(name string) string {
+	name = strings.Trim(strings.TrimSpace(name), "\"'`")
+	if t.listed(name) {
+		return name
+	}
+	plain := strings.TrimSuffix(withoutIndex(name), ".call")
+	if t.listed(plain) {
+		return plain
+	}
+	for _, p := range prefixes {
+		if short, ok := strings.CutPrefix(plain, p); ok && short != "" {
+			return short
+		}
+	}
+	return plain
+}
+
+// known tells whether a name that no marker vouches for is a tool.
+func (t *toolset) known(name string) bool {
+	if t.open() {
+		return plainName(name)
+	}
+	return t.listed(t.resolve(name))
+}
+
+// withoutIndex cuts the number off name:0.
+func withoutIndex(name string) string {
+	i := strings.LastIndexByte(name, ':')
+	if i <= 0 || i == len(name)-1 {
+		return strings.TrimSuffix(name, ":")
+	}
+	for _, c := range []byte(name[i+1:]) {
+		if c < '0' || c > '9' {
+			return name
+		}
+	}
+	return name[:i]
+}
+
+// plainName tells whether s looks like the name of a tool.
+func plainName(s string) bool {
+	if s == "" || len(s) > maxKey {
+		return false
+	}
+	for i := range len(s) {
+		if !nameByte(s[i]) && s[i] < 0x80 {
+			return false
+		}
+	}
+	return true
 }

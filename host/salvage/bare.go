@@ -1,0 +1,502 @@
+package salvage
+
+import "strings"
+
+// bare is an answer that so far may be one bare call, or a fence or list of them:
+// it is held until it cannot be, or until it ends.
+type bare struct {
+	pos    int
+	fenced bool
+	value  brackets
+	start  int
+	inside bool
+	// lead is what stands before the bracket of a value: the name of a function.
+	lead int
+	// named reads a name and its arguments without markers.
+	named *call
+	calls []Call
+}
+
+// bareDialect reads what is left of a marked call whose special tokens the server
+// dropped: a name and its arguments.
+var bareDialect = dialect{name: "bare"}
+
+// fenceLanguages are those of code fences that calls stand in.
+var fenceLanguages = []string{"", "json", "tool_call", "tool_calls", "tool_code", "tool", "tools", "function_call", "python", "py", "xml", "text"}
+
+// imitations are how models imitate a client's transcript of calls.
+var imitations = []string{"calling tool:", "tool_call:", "tool call:", "tool_calls:", "tool:", "call:", "called tool:", "function call:", "tool use:"}
+
+// bareMayBegin tells whether a bare call may begin at this line: at the start of
+// the answer, or behind one short line.
+func (p *Parser) bareMayBegin() bool {
+	if p.o.None || p.bareTries >= maxBareTries {
+		return false
+	}
+	return p.place.lines == 0 && p.place.length == 0 || p.place.lines == 1 && p.place.length <= maxLead
+}
+
+// maxBareTries bounds how often an answer is held in vain.
+const maxBareTries = 3
+
+// bareStarts decides by the first bytes whether a bare call can stand here.
+func (p *Parser) bareStarts(in string, final bool) answer {
+	switch c := in[0]; {
+	case c == '{':
+		return p.objectStarts(in, final)
+	case c == '[':
+		return p.listStarts(in, final)
+	case c == '`':
+		return p.fenceStarts(in, final)
+	case !p.tools.open() && letter(c):
+		return p.nameStarts(in, final)
+	}
+	return no
+}
+
+func (p *Parser) objectStarts(in string, final bool) answer {
+	j, a := nextToken(in, 1, final)
+	if a != no {
+		return onlyUnknown(a)
+	}
+	q := in[j]
+	switch {
+	case q == smart:
+		return yes
+	case letter(q):
+		k := j
+		for k < len(in) && letter(in[k]) {
+			k++
+		}
+		return p.keyStarts(in[j:k], k < len(in), final)
+	case q != '"' && q != '\'':
+		return no
+	}
+	end := strings.IndexByte(in[j+1:], q)
+	if end < 0 {
+		return p.keyStarts(in[j+1:], false, final)
+	}
+	return p.keyStarts(in[j+1:j+1+end], true, final)
+}
+
+// keyStarts decides by the first key of an object, which may not be whole.
+func (p *Parser) keyStarts(key string, whole, final bool) answer {
+	switch {
+	case len(key) > maxKey:
+		return no
+	case !whole:
+		return undecided(final)
+	}
+	return decide(callKey(key) || p.tools.listed(key) || p.o.Required)
+}
+
+func (p *Parser) listStarts(in string, final bool) answer {
+	j, a := nextToken(in, 1, final)
+	if a != no {
+		return onlyUnknown(a)
+	}
+	rest := in[j:]
+	if rest[0] == '{' {
+		return p.objectStarts(rest, final)
+	}
+	if !letter(rest[0]) {
+		return no
+	}
+	if imitated(rest) >= 0 {
+		return yes
+	}
+	i := 0
+	for i < len(rest) && nameByte(rest[i]) && i <= maxKey {
+		i++
+	}
+	switch {
+	case i == len(rest) || partImitation(rest):
+		return undecided(final)
+	case rest[i] == '(' && (p.tools.known(rest[:i]) || strings.HasPrefix(rest, "print")):
+		return yes
+	}
+	return no
+}
+
+// imitated returns the length of an imitated transcript's opening, else -1.
+func imitated(s string) int {
+	for _, m := range imitations {
+		if len(s) >= len(m) && strings.EqualFold(s[:len(m)], m) {
+			return len(m)
+		}
+	}
+	return -1
+}
+
+func partImitation(s string) bool {
+	for _, m := range imitations {
+		if len(s) < len(m) && strings.EqualFold(s, m[:len(s)]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Parser) fenceStarts(in string, final bool) answer {
+	end := strings.IndexByte(in, '\n')
+	switch {
+	case end > 24 || end < 0 && len(in) > 24:
+		return no
+	case end < 0:
+		return undecided(final || strings.Trim(in, "`") != "" && !strings.HasPrefix(in, "```"))
+	case !strings.HasPrefix(in, "```"):
+		return no
+	}
+	lang := strings.TrimSpace(in[3:end])
+	for _, l := range fenceLanguages {
+		if strings.EqualFold(lang, l) {
+			return p.insideFence(in, end, final)
+		}
+	}
+	return no
+}
+
+// insideFence decides by what the fence begins with.
+func (p *Parser) insideFence(in string, at int, final bool) answer {
+	j, a := nextToken(in, at, final)
+	if a != no {
+		return onlyUnknown(a)
+	}
+	switch c := in[j]; {
+	case c == '{':
+		return p.objectStarts(in[j:], final)
+	case c == '[':
+		return p.listStarts(in[j:], final)
+	case c == '<' && !p.shown():
+		m, a := theLexer.match(in[j:], final)
+		if a == yes {
+			return decide(m.role == opens || m.role == wraps)
+		}
+		t, ta := tagAt(in[j:], 0, final)
+		if a == unknown || ta == unknown {
+			return unknown
+		}
+		return decide(ta == yes && !t.closing && t.kind == functionTag)
+	case letter(c):
+		i := j
+		for i < len(in) && (nameByte(in[i]) || in[i] == ' ' || in[i] == '=') && i-j < maxKey {
+			i++
+		}
+		if i == len(in) {
+			return undecided(final)
+		}
+		name := in[j:i]
+		if _, assigned, ok := strings.Cut(name, "="); ok {
+			name = assigned
+		}
+		name = strings.TrimSpace(name)
+		lang := strings.TrimSpace(in[3:at])
+		code := strings.HasPrefix(lang, "tool") || strings.HasPrefix(lang, "function") || !p.tools.open()
+		return decide(code && in[i] == '(' && (p.tools.known(name) || name == "print"))
+	}
+	return no
+}
+
+// nameStarts decides whether the answer begins with the name of a tool.
+func (p *Parser) nameStarts(in string, final bool) answer {
+	i := 0
+	for i < len(in) && nameByte(in[i]) && i <= maxKey {
+		i++
+	}
+	word := in[:i]
+	if i == len(in) && !final {
+		for _, name := range p.tools.ordered {
+			for _, prefix := range append([]string{"", "call:"}, prefixes...) {
+				if strings.HasPrefix(prefix+name, word) || strings.HasPrefix(word, prefix+name+":") {
+					return unknown
+				}
+			}
+		}
+		return no
+	}
+	if !p.tools.listed(p.tools.resolve(strings.TrimPrefix(word, "call:"))) {
+		return no
+	}
+	c := call{tools: p.tools, d: &bareDialect}
+	h := header{c: &c, in: in, final: final}
+	if _, v := h.read(); c.head == nil {
+		return onlyUnknown(decideMore(v))
+	}
+	return decide(c.head.shape == shapeNamed || c.head.shape == shapeGemma || c.head.shape == shapeElements)
+}
+
+func decideMore(v verdict) answer {
+	if v == more {
+		return unknown
+	}
+	return no
+}
+
+// stepBare reads on while the answer can be bare calls.
+func (p *Parser) stepBare(in string, final bool) (int, bool) {
+	b := p.bare
+	for {
+		if len(in) > MaxCallBytes {
+			p.notice(NoticeTooLong)
+			return p.leaveBare()
+		}
+		if b.named != nil || b.inside {
+			switch b.read(p, in, final) {
+			case unknown:
+				return 0, false
+			case no:
+				return p.leaveBare()
+			}
+			continue
+		}
+		for b.pos < len(in) && blank(in[b.pos]) {
+			b.pos++
+		}
+		if b.pos >= len(in) {
+			if !final {
+				return 0, false
+			}
+			if len(b.calls) == 0 {
+				return p.leaveBare()
+			}
+			p.emitBare(nil)
+			return len(in), true
+		}
+		n, a := p.bareToken(in, final)
+		switch a {
+		case unknown:
+			return 0, false
+		case no:
+			return p.leaveBare()
+		}
+		if p.mode != inBare {
+			return n, true
+		}
+	}
+}
+
+// bareToken reads what stands between bare calls.
+func (p *Parser) bareToken(in string, final bool) (int, answer) {
+	b := p.bare
+	rest := in[b.pos:]
+	c := rest[0]
+	switch {
+	case c == '`':
+		return 0, b.fence(rest, final)
+	case c == '{' || c == '[':
+		b.inside, b.start, b.value = true, b.pos, brackets{}
+		return 0, yes
+	case c == ',' || c == ';' || len(b.calls) > 0 && (c == '}' || c == ']'):
+		b.pos++
+		return 0, decide(len(b.calls) > 0)
+	case c == '<':
+		return p.bareMarkup(rest, final)
+	case letter(c) && b.fenced:
+		open := strings.IndexByte(rest, '(')
+		if open < 0 || open > 2*maxKey {
+			return 0, undecided(final || len(rest) > 2*maxKey)
+		}
+		b.inside, b.start, b.lead, b.value = true, b.pos, open, brackets{}
+		return 0, yes
+	case letter(c) && len(b.calls) == 0:
+		b.named = &call{tools: p.tools, d: &bareDialect}
+		b.start = b.pos
+		return 0, yes
+	}
+	return 0, no
+}
+
+// fence passes over the fence around the calls.
+func (b *bare) fence(rest string, final bool) answer {
+	if !b.fenced && len(b.calls) == 0 {
+		end := strings.IndexByte(rest, '\n')
+		if end < 0 {
+			return no
+		}
+		b.fenced = true
+		b.pos += end + 1
+		return yes
+	}
+	switch hit, partial := startsWithAny(rest, []string{"```"}); {
+	case hit && b.fenced:
+		b.fenced = false
+		b.pos += 3
+		return yes
+	case partial && !final:
+		return unknown
+	}
+	return no
+}
+
+// bareMarkup decides at markup beside bare calls: behind them it proves that they
+// were marked once; in a fence a marked call begins.
+func (p *Parser) bareMarkup(rest string, final bool) (int, answer) {
+	b := p.bare
+	if len(b.calls) == 0 {
+		if !b.fenced {
+			return 0, no
+		}
+		p.bare, p.mode = nil, inText
+		p.place.fresh()
+		p.after = after{}
+		p.enterAfter(nil, false)
+		p.after.fenced = true
+		return b.pos, yes
+	}
+	m, a := theLexer.match(rest, final)
+	if a != yes {
+		return 0, onlyUnknown(a)
+	}
+	switch m.role {
+	case closes:
+		n := b.pos + len(m.text)
+		p.emitBare(m.dialect)
+		return n, yes
+	case edge, dropped:
+		b.pos += len(m.text)
+		return 0, yes
+	}
+	return 0, no
+}
+
+// read moves through one value. It is yes when the value is a call of known tools.
+func (b *bare) read(p *Parser, in string, final bool) answer {
+	if b.named != nil {
+		n, v := b.named.readAny(in[b.start:], final)
+		switch {
+		case v == more:
+			return undecided(final)
+		case v != done:
+			return no
+		}
+		raws := b.named.raws
+		b.named, b.pos = nil, b.start+n
+		return decide(b.accept(p, raws))
+	}
+	end, v := b.value.scan(in[b.start+b.lead:], final)
+	end += b.lead
+	if v == more {
+		if !final || b.value.quote != 0 && len(b.value.stack) == 0 {
+			return undecided(final)
+		}
+		end = len(in) - b.start
+	}
+	body := in[b.start : b.start+end]
+	b.inside, b.lead, b.pos = false, 0, b.start+end
+	return decide(b.accept(p, p.bareCalls(body)))
+}
+
+// bareCalls reads the calls in one value, none if it is anything else.
+func (p *Parser) bareCalls(body string) []rawCall {
+	if body[0] == '[' {
+		inner := strings.TrimLeft(body[1:], " \t\r\n")
+		if n := imitated(inner); n >= 0 {
+			return imitation(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inner[n:]), "]")))
+		}
+		if pythonList(body) {
+			calls, ok := pythonCalls(body)
+			if !ok {
+				return nil
+			}
+			return calls
+		}
+	}
+	if letter(body[0]) {
+		calls, _ := pythonCalls(body)
+		return calls
+	}
+	v, _, _ := parseLiteral(body)
+	calls, ok := jsonCalls(v, 0)
+	if !ok && v.kind == object && len(v.keys) == 1 && p.tools.listed(v.keys[0]) && v.items[0].kind == object {
+		return []rawCall{{name: v.keys[0], args: v.items[0]}}
+	}
+	if !ok {
+		return p.bareArguments(v)
+	}
+	for _, c := range calls {
+		if !c.shape || c.noArguments && p.tools.open() {
+			return nil
+		}
+	}
+	return calls
+}
+
+// bareArguments reads an object that satisfies the schema of exactly one tool,
+// where the model had to call one.
+func (p *Parser) bareArguments(v value) []rawCall {
+	if !p.o.Required || v.kind != object {
+		return nil
+	}
+	var fits []rawCall
+	for _, name := range p.tools.ordered {
+		if p.tools.names[name].satisfies(v) {
+			fits = append(fits, rawCall{name: name, args: v})
+		}
+	}
+	if len(fits) != 1 {
+		return nil
+	}
+	return fits
+}
+
+// imitation reads f({…}), f {…} or f alone.
+func imitation(s string) []rawCall {
+	i := 0
+	for i < len(s) && nameByte(s[i]) {
+		i++
+	}
+	name, rest := s[:i], strings.TrimSpace(s[i:])
+	switch {
+	case name == "":
+		return nil
+	case rest == "":
+		return []rawCall{{name: name}}
+	case rest[0] == '(':
+		calls, ok := pythonCalls(s)
+		if !ok {
+			return nil
+		}
+		return calls
+	case rest[0] == '{':
+		v, _, _ := parseLiteral(rest)
+		raw := rawCall{name: name}
+		if raw.take(v) {
+			return []rawCall{raw}
+		}
+	}
+	return nil
+}
+
+// accept takes calls in if all of them are of known tools.
+func (b *bare) accept(p *Parser, raws []rawCall) bool {
+	if len(raws) == 1 && raws[0].name == "print" && len(b.calls) > 0 && !p.tools.listed("print") {
+		return true // print(result)
+	}
+	for _, raw := range raws {
+		if !p.tools.known(raw.name) {
+			return false
+		}
+	}
+	calls := p.finished(raws)
+	b.calls = append(b.calls, calls...)
+	return len(calls) > 0 && len(calls) == len(raws)
+}
+
+// emitBare ends the held answer as calls.
+func (p *Parser) emitBare(d *dialect) {
+	calls := p.bare.calls
+	p.bare = nil
+	for _, c := range calls {
+		p.emitCall(c)
+	}
+	p.enterAfter(d, false)
+	p.after.remember("", calls)
+}
+
+// leaveBare reads what was held as text.
+func (p *Parser) leaveBare() (int, bool) {
+	p.bare, p.mode = nil, inText
+	p.bareTries++
+	p.skipBare = true
+	return 0, true
+}

@@ -1,0 +1,188 @@
+package salvage
+
+import "strings"
+
+// readFunction reads what follows the tag of a function: a JSON object or
+// parameters, and its closing tag. The tag itself was read: its name is in head.
+func (c *call) readFunction(in string, final bool) (int, verdict) {
+	if c.head.shape == 0 {
+		j, a := nextToken(in, 0, final)
+		switch {
+		case a == unknown:
+			return 0, more
+		case a == yes && j < len(in):
+			return 0, reject
+		case a == yes: // cut off behind the name
+			c.raws = c.emptyCall()
+			return len(in), done
+		case in[j] == '{':
+			c.head.shape, c.head.at = shapeNamed, j
+		case in[j] == '<':
+			t, a := tagAt(in, j, final)
+			if a == unknown {
+				return 0, more
+			}
+			if a == no && !strings.HasPrefix(in[j:], cdataOpen) {
+				return 0, reject
+			}
+			if t.closing && t.kind != functionTag && t.kind != wrapperTag {
+				return 0, reject
+			}
+			c.head.shape, c.head.at = shapeElements, j
+		default:
+			return 0, reject
+		}
+	}
+	if c.head.shape == shapeNamed {
+		return c.readBody(in, final)
+	}
+	end, v := c.tags.scan(in, final)
+	if v == more {
+		if !final {
+			return 0, more
+		}
+		end = len(in)
+	}
+	c.raws = []rawCall{{name: c.head.name, texts: readElements(in[:end]), guess: c.d.guess}}
+	return end, done
+}
+
+// emptyCall is a call whose arguments never came, where its name vouches for it.
+func (c *call) emptyCall() []rawCall {
+	if c.tools.listed(c.tools.resolve(c.head.name)) && len(c.tools.names[c.tools.resolve(c.head.name)].required()) == 0 {
+		return []rawCall{{name: c.head.name}}
+	}
+	return nil
+}
+
+// readM3 reads MiniMax M3's invoke: every tag has a prefix, and the elements' own
+// names are the parameters' names.
+func (c *call) readM3(in string, final bool) (int, verdict) {
+	at, after, v := c.find.scan(in, []string{m3 + "</invoke>", m3 + "</tool_call>"}, final)
+	if v == more {
+		if !final {
+			return 0, more
+		}
+		at, after = len(in), len(in)
+	}
+	head := strings.IndexByte(in[:at], '>')
+	if head < 0 {
+		return after, done
+	}
+	r := m3Reader{in: in[head+1 : at]}
+	c.raws = []rawCall{{name: unquoted(in[:head]), texts: r.parameters()}}
+	return after, done
+}
+
+type m3Reader struct {
+	in    string
+	i     int
+	depth int
+}
+
+func (r *m3Reader) parameters() []parameter {
+	v := r.element()
+	out := make([]parameter, len(v.keys))
+	for i, k := range v.keys {
+		out[i] = parameter{key: k, value: v.items[i]}
+	}
+	return out
+}
+
+// element reads what stands up to a closing tag: text, or elements as an object.
+// Elements called item are a list; a repeated element is a list too.
+func (r *m3Reader) element() value {
+	r.depth++
+	defer func() { r.depth-- }()
+	v := value{kind: object}
+	var repeated []bool // of each field
+	from, size := r.i, 0
+	for r.i < len(r.in) && r.depth < maxDepth {
+		n := strings.Index(r.in[r.i:], m3+"<")
+		if n < 0 {
+			n = len(r.in) - r.i
+		}
+		size = r.i + n - from
+		r.i += n
+		if r.i >= len(r.in) {
+			break
+		}
+		r.i += len(m3) + 1
+		end := strings.IndexByte(r.in[r.i:], '>')
+		if end < 0 {
+			r.i = len(r.in)
+			break
+		}
+		word := strings.TrimSpace(r.in[r.i : r.i+end])
+		r.i += end + 1
+		if strings.HasPrefix(word, "/") {
+			break
+		}
+		repeated = addRepeated(&v, word, r.element(), repeated)
+	}
+	switch {
+	case len(v.keys) == 0:
+		return stringValue(r.in[from : from+size])
+	case len(v.keys) == 1 && v.keys[0] == "item":
+		if repeated[0] {
+			return v.items[0]
+		}
+		return value{kind: list, items: v.items}
+	}
+	return v
+}
+
+// addRepeated sets a field; a field that is there already becomes a list.
+func addRepeated(v *value, key string, item value, repeated []bool) []bool {
+	for i, k := range v.keys {
+		if k != key {
+			continue
+		}
+		if repeated[i] {
+			v.items[i].items = append(v.items[i].items, item)
+		} else {
+			v.items[i] = value{kind: list, items: []value{v.items[i], item}}
+		}
+		repeated[i] = true
+		return repeated
+	}
+	v.keys, v.items = append(v.keys, key), append(v.items, item)
+	return append(repeated, false)
+}
+
+// readMCP reads <use_mcp_tool> with the server, the tool and JSON arguments.
+func (c *call) readMCP(in string, final bool) (int, verdict) {
+	if j, a := nextToken(in, 0, final); a == no && in[j] != '<' {
+		return 0, reject
+	}
+	at, after, v := c.find.scan(in, c.d.close, final)
+	if v == more {
+		if !final {
+			return 0, more
+		}
+		at, after = len(in), len(in)
+	}
+	body := in[:at]
+	name := between(body, "<tool_name>", "</tool_name>")
+	if server := between(body, "<server_name>", "</server_name>"); !c.tools.listed(name) && c.tools.listed(server+"."+name) {
+		name = server + "." + name
+	}
+	raw := rawCall{name: name}
+	arguments, _, _ := parseLiteral(strings.TrimSpace(between(body, "<arguments>", "</arguments>")))
+	if arguments.kind == absent {
+		arguments.kind = null
+	}
+	if name != "" && raw.take(arguments) {
+		c.raws = []rawCall{raw}
+	}
+	return after, done
+}
+
+func between(s, open, end string) string {
+	_, s, found := strings.Cut(s, open)
+	if !found {
+		return ""
+	}
+	s, _, _ = strings.Cut(s, end)
+	return strings.TrimSpace(s)
+}
