@@ -43,7 +43,11 @@ func envFunctions() []function {
 
 // plain wraps a host function that neither blocks nor calls foreign code.
 func plain(f func(s *State, stack []uint64)) api.GoModuleFunc {
-	return func(ctx context.Context, _ api.Module, stack []uint64) { f(stateOf(ctx), stack) }
+	return func(ctx context.Context, _ api.Module, stack []uint64) {
+		s := stateOf(ctx)
+		s.checkStopped()
+		f(s, stack)
+	}
 }
 
 // memoryFunctions are the functions of Extism's kernel.

@@ -10,7 +10,8 @@ import (
 // function. The instance is then made within the call.
 var ErrNeedsCall = errors.New("initialisation needs a call")
 
-// errInterrupted ends a call whose context was done when a host function returned.
+// errInterrupted ends a call whose context is done, when it asks for fuel or calls a
+// host function.
 var errInterrupted = errors.New("the call was stopped")
 
 // Fault is what a host function ends a call with when the guest used it wrongly:

@@ -31,7 +31,7 @@ func httpRequest(s *State, ctx context.Context, stack []uint64) {
 		return
 	}
 	resp := call.HTTP(ctx, req)
-	s.checkStopped(ctx)
+	s.checkStopped()
 	s.httpStatus = int32(resp.Status)
 	s.httpHeaders = make(map[string]string, len(resp.Headers))
 	for name, value := range resp.Headers {

@@ -53,6 +53,7 @@ type Call struct {
 type State struct {
 	ctx  context.Context
 	call *Call // nil while the instance is initialised ahead of any call
+	fuel fuel
 
 	mem         memory
 	limit       uint64 // bytes of linear and kernel memory
@@ -72,9 +73,10 @@ type State struct {
 }
 
 // NewState returns the state of an instance that is about to be made. limit bounds
-// its memory in bytes until a call brings its own bound.
-func NewState(ctx context.Context, limit uint64) *State {
-	s := &State{ctx: ctx, limit: limit, vars: map[string][]byte{}}
+// its memory in bytes until a call brings its own bound; budget is the fuel of its
+// initialisation.
+func NewState(ctx context.Context, limit uint64, budget int64) *State {
+	s := &State{ctx: ctx, limit: limit, vars: map[string][]byte{}, fuel: fuel{budget: budget}}
 	s.mem = newMemory(func() uint64 { return s.limit - min(s.limit, s.linear) })
 	s.stdout = lineWriter{sink: &s.log, level: "info"}
 	s.stderr = lineWriter{sink: &s.log, level: "warn", keepFirst: true}
@@ -160,6 +162,7 @@ func (s *State) sleep(ns int64) {
 	case <-timer.C:
 	case <-s.ctx.Done():
 	}
+	s.checkStopped()
 }
 
 // guarded wraps a host function that may call foreign code or block: a panic in it
@@ -181,14 +184,16 @@ func guarded(name string, f func(s *State, ctx context.Context, stack []uint64))
 				panic(&HostPanic{Function: name, Value: v, Stack: debug.Stack()})
 			}
 		}()
-		s.checkStopped(ctx)
+		s.checkStopped()
 		f(s, ctx, stack)
-		s.checkStopped(ctx)
+		s.checkStopped()
 	}
 }
 
-func (s *State) checkStopped(ctx context.Context) {
-	if ctx.Err() != nil {
+// checkStopped ends a call that was stopped. Every host function comes by here: it is
+// the only place but refill where a guest can be ended.
+func (s *State) checkStopped() {
+	if s.ctx.Err() != nil {
 		panic(errInterrupted)
 	}
 }

@@ -14,11 +14,31 @@ func (s *State) ModuleConfig(random io.Reader) wazero.ModuleConfig {
 	return wazero.NewModuleConfig().
 		WithName("").
 		WithStartFunctions().
-		WithStdout(&s.stdout).
-		WithStderr(&s.stderr).
+		WithStdout(stopping{s, nil, &s.stdout}).
+		WithStderr(stopping{s, nil, &s.stderr}).
 		WithSysWalltime().
 		WithSysNanotime().
 		WithNanosleep(s.sleep).
 		WithOsyield(runtime.Gosched).
-		WithRandSource(random)
+		WithRandSource(stopping{s, random, nil})
+}
+
+// stopping is a stream that ends a call that was stopped: a guest may read or write as
+// much as it has memory, at a few instructions each time.
+type stopping struct {
+	state *State
+	r     io.Reader
+	w     io.Writer
+}
+
+// Read implements io.Reader.
+func (s stopping) Read(p []byte) (int, error) {
+	s.state.checkStopped()
+	return s.r.Read(p)
+}
+
+// Write implements io.Writer.
+func (s stopping) Write(p []byte) (int, error) {
+	s.state.checkStopped()
+	return s.w.Write(p)
 }

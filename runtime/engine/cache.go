@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/bulkhead-host/bulkhead/runtime/meter"
 )
 
 // cacheVersion is part of a folder's name. It changes when the same module's code
 // would be compiled differently. (wazero adds its own version below.)
-const cacheVersion = "v1"
+const cacheVersion = "v1-" + meter.Version
 
 // sumName is the file that holds the checksum of a module's folder.
 const sumName = "sum"

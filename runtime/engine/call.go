@@ -51,13 +51,15 @@ type Outcome struct {
 	Duration time.Duration
 	// MemoryBytes is the largest linear and kernel memory that the call took.
 	MemoryBytes int64
-	// Fuel is what the call spent; 0 where modules are not metered.
+	// Fuel is what the call spent: the number of instructions, and the sizes of
+	// operations on ranges. The same module and input spend the same. Initialisation is
+	// not part of it.
 	Fuel int64
 }
 
 // Call runs one export of the module in an instance that no other call has seen.
-// It returns a *CallError, or ErrClosed after Close. Duration and MemoryBytes of
-// the outcome are set whatever the error.
+// It returns a *CallError, or ErrClosed after Close. Duration, MemoryBytes and
+// Fuel of the outcome are set whatever the error.
 func (m *Module) Call(ctx context.Context, call Call) (Outcome, error) {
 	begin := m.engine.config.Now()
 	leave, err := m.enter()
@@ -77,9 +79,8 @@ func (m *Module) serve(ctx context.Context, call Call, out *Outcome) error {
 		return err
 	}
 	limits := m.limits.within(call.Limits)
-	ctx, cancel := context.WithTimeout(ctx, limits.Timeout)
-	defer cancel()
-	defer context.AfterFunc(m.life, cancel)()
+	ctx, end := m.withDeadline(ctx, limits.Timeout)
+	defer end()
 
 	select {
 	case m.places <- struct{}{}:
@@ -115,13 +116,14 @@ func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome
 		Input: call.Input, Config: call.Config, Host: call.Host, HTTP: call.HTTP, Log: m.guardLog(call.Log),
 		MemoryBytes: limits.memoryBytes(),
 	}
-	state, i, err := m.obtain(ctx, call.Export, request)
+	state, i, err := m.obtain(ctx, call.Export, request, limits.Fuel)
 	var code uint64
 	if err == nil {
+		state.OpenAccount(limits.Fuel)
 		code, err = i.call(ctx, call.Export)
 	}
 	state.Finish()
-	out.MemoryBytes = state.MemoryBytes()
+	out.MemoryBytes, out.Fuel = state.MemoryBytes(), state.Fuel()
 	failure := m.judge(ctx, limits, call.Export, state, int32(code), err)
 	if failure == nil || failure.Kind == GuestError {
 		if length, read := state.Output(); length <= uint64(limits.OutputBytes) {
@@ -160,7 +162,7 @@ func (m *Module) guardLog(log func(level, message string)) func(level, message s
 
 // obtain returns an initialised instance for the call: a spare, or one made within
 // the call. The state is returned whatever the error.
-func (m *Module) obtain(ctx context.Context, export string, request *abi.Call) (*abi.State, *instance, error) {
+func (m *Module) obtain(ctx context.Context, export string, request *abi.Call, fuel int64) (*abi.State, *instance, error) {
 	starts := export == "_start" || export == "_initialize"
 	if !starts {
 		select {
@@ -172,7 +174,7 @@ func (m *Module) obtain(ctx context.Context, export string, request *abi.Call) (
 		default:
 		}
 	}
-	state := abi.NewState(ctx, request.MemoryBytes)
+	state := abi.NewState(ctx, request.MemoryBytes, fuel)
 	if err := state.Begin(request); err != nil {
 		return state, nil, err
 	}

@@ -91,11 +91,11 @@ func New(_ context.Context, config Config) (*Engine, error) {
 	return e, nil
 }
 
-// runtimeConfig returns the configuration that every module's runtime has.
+// runtimeConfig returns the configuration that every module's runtime has. Calls are
+// ended by fuel: WithCloseOnContextDone stays off, which costs loops far more.
 func runtimeConfig() wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfig().
 		WithCoreFeatures(features).
-		WithCloseOnContextDone(true).
 		WithDebugInfoEnabled(false).
 		WithCustomSections(false)
 }

@@ -18,6 +18,8 @@ const (
 	Trap CallKind = "trap"
 	// Timeout: the call's wall time was over. errors.Is(err, context.DeadlineExceeded).
 	Timeout CallKind = "timeout"
+	// CPU: the call has spent its fuel.
+	CPU CallKind = "cpu"
 	// Cancelled: the caller's context was cancelled, or the module was closed.
 	// errors.Is(err, context.Canceled).
 	Cancelled CallKind = "cancelled"
@@ -63,7 +65,7 @@ const (
 	Unsupported LoadKind = "unsupported"
 	// TooLarge: the module is beyond a limit of its structure.
 	TooLarge LoadKind = "too_large"
-	// Invalid: the compiler refused the module.
+	// Invalid: the module breaks the rules of WebAssembly 2.0.
 	Invalid LoadKind = "invalid"
 	// CompilerFault: the compiler failed on the module. The host's log has the
 	// reason.

@@ -9,5 +9,9 @@ func (e *Engine) Reseal(wasm []byte) error {
 	if err != nil {
 		return err
 	}
-	return e.cache.seal(e.cache.folder(wasmbin.Harden(wasm, info, limits)))
+	rewritten, err := rewrite(wasm, info, limits)
+	if err != nil {
+		return err
+	}
+	return e.cache.seal(e.cache.folder(rewritten))
 }

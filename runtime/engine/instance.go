@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tetratelabs/wazero/api"
@@ -29,6 +30,9 @@ func (m *Module) instantiate(ctx context.Context, state *abi.State, limit uint64
 	guest, err := m.runtime.InstantiateModule(ctx, m.compiled, state.ModuleConfig(m.engine.config.Random))
 	if err != nil {
 		return nil, err
+	}
+	if err := state.Attach(guest); err != nil {
+		return nil, errors.Join(err, guest.Close(context.WithoutCancel(ctx)))
 	}
 	return &instance{module: m, state: state, guest: guest}, nil
 }

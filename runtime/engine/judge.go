@@ -25,6 +25,9 @@ func (m *Module) judge(ctx context.Context, limits Limits, export string, state 
 	if ctx.Err() != nil {
 		return m.stopped(ctx, limits, "")
 	}
+	if errors.Is(err, abi.ErrFuel) {
+		return &CallError{Kind: CPU, Message: fmt.Sprintf("The plugin was stopped: cpu budget spent (%d instructions).", limits.Fuel)}
+	}
 	var hostPanic *abi.HostPanic
 	if errors.As(err, &hostPanic) {
 		m.engine.config.Logger.Error("a host function panicked", "module", m.sha256, "function", hostPanic.Function,
@@ -66,7 +69,7 @@ func (m *Module) stopped(ctx context.Context, limits Limits, while string) *Call
 	switch {
 	case m.life.Err() != nil:
 		return &CallError{Kind: Cancelled, Message: "The call was stopped because the plugin is being closed."}
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return &CallError{Kind: Timeout, Message: fmt.Sprintf("The plugin %sdid not finish in time; its limit is %s.", while, limits.Timeout)}
 	}
 	return &CallError{Kind: Cancelled, Message: "The call was stopped."}

@@ -3,13 +3,16 @@ package engine
 import "time"
 
 // Limits bounds a module and each of its calls. A field that is zero or negative
-// means that of DefaultLimits. (Fuel joins these with metering.)
+// means that of DefaultLimits.
 type Limits struct {
 	// MemoryMiB bounds an instance's linear memory and the call's kernel memory
 	// together, in MiB; at most 4096.
 	MemoryMiB int
 	// Timeout is the wall time of a call, waiting for a place included.
 	Timeout time.Duration
+	// Fuel is what a call may spend, in instructions; the module's initialisation has
+	// the same for itself.
+	Fuel int64
 	// OutputBytes is the largest output.
 	OutputBytes int64
 	// Concurrency is the number of calls of a module that run at once; more wait.
@@ -19,7 +22,7 @@ type Limits struct {
 
 // DefaultLimits returns the limits of a module that names none.
 func DefaultLimits() Limits {
-	return Limits{MemoryMiB: 64, Timeout: 60 * time.Second, OutputBytes: 1 << 20, Concurrency: 4}
+	return Limits{MemoryMiB: 64, Timeout: 60 * time.Second, Fuel: 20_000_000_000, OutputBytes: 1 << 20, Concurrency: 4}
 }
 
 const maxMemoryMiB = 4096
@@ -31,6 +34,9 @@ func (l Limits) or(fallback Limits) Limits {
 	}
 	if l.Timeout <= 0 {
 		l.Timeout = fallback.Timeout
+	}
+	if l.Fuel <= 0 {
+		l.Fuel = fallback.Fuel
 	}
 	if l.OutputBytes <= 0 {
 		l.OutputBytes = fallback.OutputBytes
@@ -49,6 +55,7 @@ func (l Limits) within(other Limits) Limits {
 	return Limits{
 		MemoryMiB:   min(l.MemoryMiB, other.MemoryMiB),
 		Timeout:     min(l.Timeout, other.Timeout),
+		Fuel:        min(l.Fuel, other.Fuel),
 		OutputBytes: min(l.OutputBytes, other.OutputBytes),
 		Concurrency: min(l.Concurrency, other.Concurrency),
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/bulkhead-host/bulkhead/runtime/abi"
+	"github.com/bulkhead-host/bulkhead/runtime/meter"
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
 )
 
@@ -78,8 +79,27 @@ func (e *Engine) check(wasm []byte, limits Limits) (*Module, []byte, error) {
 	if err := fits(info, limits); err != nil {
 		return nil, nil, err
 	}
+	rewritten, err := rewrite(wasm, info, structure)
+	if err != nil {
+		return nil, nil, refusal(err)
+	}
 	sum := sha256.Sum256(wasm)
-	return newModule(e, info, limits, hex.EncodeToString(sum[:])), wasmbin.Harden(wasm, info, structure), nil
+	return newModule(e, info, limits, hex.EncodeToString(sum[:])), rewritten, nil
+}
+
+// rewrite validates a module and returns the bytes for the compiler: with fuel, and
+// hardened.
+func rewrite(wasm []byte, info *wasmbin.Module, structure wasmbin.Limits) ([]byte, error) {
+	metered, err := meter.Instrument(wasm, info, meter.Options{})
+	if err != nil {
+		return nil, err
+	}
+	structure = structure.Rewritten()
+	info, err = wasmbin.Read(metered, structure)
+	if err != nil {
+		return nil, err
+	}
+	return wasmbin.Harden(metered, info, structure), nil
 }
 
 // fits checks what a module needs before it starts.
@@ -133,7 +153,11 @@ func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte) (c
 			}
 		}
 	}()
-	if err := abi.Link(ctx, m.runtime, m.info.Imports); err != nil {
+	err = abi.Link(ctx, m.runtime, m.info.Imports)
+	if err == nil {
+		err = abi.LinkMeter(ctx, m.runtime)
+	}
+	if err != nil {
 		return cached, refusal(err)
 	}
 	if m.compiled, err = e.compileGuarded(ctx, m.runtime, hardened); err != nil {

@@ -23,7 +23,9 @@ func TestLoadRefusesWithASentence(t *testing.T) {
 		b.Func("call", nil, 0)
 		return b.Bytes()
 	}
-	var large, invalid, tail w.Module
+	var large, invalid, tail, reserved, reaching w.Module
+	reserved.Func("bulkhead:fuel", nil, 0)
+	reaching.Func("call", nil, 0, w.Const64(1<<40), []byte{0x24, 0x00})
 	large.Memory(2000)
 	invalid.Func("call", number, 0)
 	tail.Func("call", nil, 0, []byte{0x12, 0x00})
@@ -44,8 +46,10 @@ func TestLoadRefusesWithASentence(t *testing.T) {
 		"user with i32":      {importing(user, "f", number, nil), engine.Unsupported, "(i64) -> (i64)"},
 		"memory beyond":      {large.Bytes(), engine.TooLarge, "64 MiB"},
 		"invalid body":       {invalid.Bytes(), engine.Invalid, "not valid"},
-		"tail call":          {tail.Bytes(), engine.Invalid, "tail calls"},
+		"tail call":          {tail.Bytes(), engine.Unsupported, "tail calls"},
 		"unknown bulk entry": {importing("bulkhead:host/mem", "move", nil, nil), engine.Unsupported, `"move"`},
+		"reserved export":    {reserved.Bytes(), engine.Unsupported, "belong to the host"},
+		"reach the meter":    {reaching.Bytes(), engine.Invalid, "global 0"},
 		"meter":              {importing("bulkhead:host/meter", "refill", nil, nil), engine.Unsupported, "does not exist"},
 	}
 	e := newEngine(t, engine.Config{})

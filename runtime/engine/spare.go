@@ -53,7 +53,7 @@ func (m *Module) fill() {
 func (m *Module) prepare() (*instance, error) {
 	ctx, cancel := context.WithTimeout(m.life, m.limits.Timeout)
 	defer cancel()
-	state := abi.NewState(ctx, m.limits.memoryBytes())
+	state := abi.NewState(ctx, m.limits.memoryBytes(), m.limits.Fuel)
 	i, err := m.instantiate(ctx, state, m.limits.memoryBytes())
 	if err != nil {
 		return nil, err

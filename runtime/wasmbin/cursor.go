@@ -31,7 +31,13 @@ func (c *cursor) byte() byte {
 }
 
 // u32 reads an unsigned LEB128 number of at most 32 bits.
-func (c *cursor) u32() uint32 { return uint32(c.leb(32)) }
+func (c *cursor) u32() uint32 {
+	if c.pos < len(c.data) && c.data[c.pos] < 0x80 { // most numbers are small
+		c.pos++
+		return uint32(c.data[c.pos-1])
+	}
+	return uint32(c.leb(32))
+}
 
 // leb reads an unsigned LEB128 number of at most bits bits, in the form that the
 // WebAssembly specification allows: no more bytes than needed for that width, and
@@ -56,7 +62,13 @@ func (c *cursor) leb(bits uint) uint64 {
 }
 
 // skipSigned steps over a signed LEB128 number of at most bits bits.
-func (c *cursor) skipSigned(bits uint) { c.signed(bits) }
+func (c *cursor) skipSigned(bits uint) {
+	if c.pos < len(c.data) && c.data[c.pos] < 0x80 {
+		c.pos++
+		return
+	}
+	c.signed(bits)
+}
 
 // signed reads a signed LEB128 number of at most bits bits. Bits of the last byte
 // beyond that width must repeat the sign, as the specification says.

@@ -7,7 +7,8 @@ type BlockType struct {
 	Result ValueType
 }
 
-// Instr is one decoded instruction. Which fields are set depends on the opcode.
+// Instr is one decoded instruction. Which fields are set depends on the opcode; the
+// others have what an instruction before left in them.
 type Instr struct {
 	Op Op
 	// Start and End are the offsets of the instruction in the code.
@@ -47,12 +48,21 @@ func (d *Decoder) Next(in *Instr) bool {
 	if c.err != nil || c.rest() == 0 {
 		return false
 	}
-	*in = Instr{Start: c.pos}
-	in.Op = Op(c.byte())
-	if in.Op == 0xfc || in.Op == 0xfd {
-		in.Op = c.prefixed(in.Op)
+	in.Start = c.pos
+	in.Op = Op(c.data[c.pos])
+	c.pos++
+	s := shapes[in.Op]
+	switch {
+	case s == shapeNone:
+	case s == shapeIndex:
+		in.A = c.u32()
+	default:
+		if in.Op == 0xfc || in.Op == 0xfd {
+			in.Op = c.prefixed(in.Op)
+			s = shapeOf(in.Op)
+		}
+		d.immediates(in, s)
 	}
-	d.immediates(in, shapeOf(in.Op))
 	in.End = c.pos
 	return c.err == nil
 }
@@ -142,6 +152,7 @@ func (d *Decoder) immediates(in *Instr, s shape) {
 	case shapeLane:
 		in.Lane = uint32(c.byte())
 	case shapeLanes:
+		in.Lane = 0
 		for _, lane := range c.take(16) {
 			in.Lane = max(in.Lane, uint32(lane))
 		}
