@@ -53,6 +53,9 @@ const (
 type Message struct {
 	Role Role
 	Text string
+	// Attachments are the files of a user message. An adapter whose provider has
+	// no place for them sends Content.
+	Attachments []Attachment
 	// ToolCalls are the calls of an assistant message. Each has exactly one tool
 	// message after it.
 	ToolCalls []ToolCall

@@ -57,6 +57,10 @@ type Spec struct {
 	Reminder string
 	// Concurrency is how many calls may run at once, 0 for no limit of its own.
 	Concurrency int
+	// Reaches names the capabilities that the tool holds now. A private
+	// conversation is offered no tool that reaches memory, and one without files
+	// none that does nothing but read them.
+	Reaches []string
 }
 
 // Tool is something that a model can call.
@@ -135,6 +139,20 @@ type Reporter interface {
 	Documents(docs []Document)
 	// Files shows files as they are produced.
 	Files(files []File)
+}
+
+// The capabilities by which a turn decides whether to offer a tool.
+const (
+	ReachesMemory = "memory"
+	ReachesFiles  = "files"
+)
+
+// MemoryReporter is what a Reporter implements that shows changes of memories
+// too.
+type MemoryReporter interface {
+	// Memory says that a memory was changed: operation is add, update or delete,
+	// and text is what the memory says now, or said.
+	Memory(operation, id, text string)
 }
 
 // Document is something that a call found and that an answer may cite.

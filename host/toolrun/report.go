@@ -15,7 +15,10 @@ type report struct {
 	closed bool
 }
 
-var _ tool.Reporter = (*report)(nil)
+var (
+	_ tool.Reporter       = (*report)(nil)
+	_ tool.MemoryReporter = (*report)(nil)
+)
 
 func (r *report) close() {
 	r.mu.Lock()
@@ -57,6 +60,11 @@ func (r *report) Documents(docs []tool.Document) {
 	if kept := r.call.accept(docs); len(kept) > 0 {
 		r.call.emit(packet.ToolDocuments{CallID: r.call.id, Documents: kept})
 	}
+}
+
+// Memory implements tool.MemoryReporter.
+func (r *report) Memory(operation, id, text string) {
+	r.emit(packet.MemoryChanged{CallID: r.call.id, Operation: operation, MemoryID: id, Text: text})
 }
 
 // Files implements tool.Reporter.

@@ -14,6 +14,7 @@ const (
 	CodeUnknownRun     = "unknown_run"
 	CodeUnknownModel   = "unknown_model"
 	CodeUnknownTool    = "unknown_tool"
+	CodeUnknownFile    = "unknown_file"
 	CodeTooLarge       = "too_large"
 	CodeInvalid        = "invalid"
 	CodeBusy           = "busy"

@@ -19,10 +19,13 @@ type path struct {
 	documents []packet.Document
 	// highest is the highest ref of the branch.
 	highest int
+	// attached tells that a message of the branch carries a file that is there.
+	attached bool
 }
 
-// readPath turns stored messages, root to leaf, into history.
-func readPath(branch []store.Message) path {
+// readPath turns stored messages, root to leaf, into history. files are those
+// that the messages carry and that are still there, by id.
+func readPath(branch []store.Message, files map[string]file) path {
 	var p path
 	for _, m := range branch {
 		if m.Role == store.RoleUser {
@@ -30,7 +33,7 @@ func readPath(branch []store.Message) path {
 				p.said = append(p.said, tool.Turn{Role: store.RoleUser, Text: p.query})
 			}
 			p.query = m.Text
-			p.history = append(p.history, llm.Message{Role: llm.RoleUser, Text: m.Text})
+			p.history = append(p.history, llm.Message{Role: llm.RoleUser, Text: m.Text, Attachments: p.attach(m.Files, files)})
 			continue
 		}
 		if m.Text != "" {

@@ -24,9 +24,13 @@ type setup struct {
 	models []llm.Model
 	tools  []tool.Tool
 	forced string
+	// private says that nothing that is remembered may be used.
+	private bool
 
 	begun store.Begun
 	path  path
+	// memories are what is remembered about the person, the newest first.
+	memories []window.Memory
 	// refs and documents grow with the run; both are safe for concurrent use.
 	refs      *toolrun.Refs
 	documents *cite.Documents
@@ -161,7 +165,17 @@ func (s *Service) prepare(w *worker) error {
 	if err != nil {
 		return fmt.Errorf("load history: %w", err)
 	}
-	w.setup.path = readPath(branch)
+	files, err := s.loadFiles(w.ctx, w.principal, branch)
+	if err != nil {
+		return fmt.Errorf("load files: %w", err)
+	}
+	w.setup.path = readPath(branch, files)
+	if !w.setup.path.attached {
+		w.setup.tools = without(w.setup.tools, onlyReadsFiles)
+	}
+	if !w.setup.private {
+		w.setup.memories = s.memories(w.ctx, w.principal)
+	}
 	w.setup.refs = toolrun.NewRefs(w.setup.path.highest)
 	w.setup.documents = cite.NewDocuments(w.setup.path.documents)
 	var calls atomic.Int64
@@ -197,8 +211,9 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 	for i, t := range set.tools {
 		specs[i] = t.Spec()
 	}
+	tokens := set.models[index].Info().ContextTokens
 	return loop.Setup{
-		Model: set.models[index], System: window.Prompt(s.Now(), specs), History: set.path.history, Specs: specs,
+		Model: set.models[index], System: s.system(set, specs, tokens), History: window.Attach(set.path.history, tokens), Specs: specs,
 		Runner: toolrun.New(toolrun.Config{
 			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit,
 			Context: tool.Context{Query: set.path.query, History: set.path.said, UserID: w.owner},

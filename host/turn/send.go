@@ -36,6 +36,9 @@ type Send struct {
 	// current one, RootMessage for none.
 	ParentMessageID string
 	Text            string
+	// Files are the ids of files that the message carries, at most
+	// store.MaxMessageFiles.
+	Files []string
 	// Models are names; nil for the default model.
 	Models []string
 	// Tools is an allow-list of names; nil for all.
@@ -69,9 +72,12 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 	if err := checkText(in.Text); err != nil {
 		return Ack{}, err
 	}
+	if err := s.checkFiles(ctx, p, in.Files); err != nil {
+		return Ack{}, err
+	}
 	begin := store.BeginRun{
 		RequestID: in.RequestID, BodyHash: hash(in), SessionID: in.SessionID, Text: in.Text,
-		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID,
+		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files,
 	}
 	if in.ParentMessageID == RootMessage {
 		begin.Parent, begin.Root = "", true
@@ -103,14 +109,18 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 	if err != nil {
 		return Ack{}, err
 	}
-	tools, err := s.pick(ctx, p, sel)
+	private, err := s.private(ctx, p, in)
+	if err != nil {
+		return Ack{}, s.fault(err, missing)
+	}
+	tools, err := s.pick(ctx, p, sel, private)
 	if err != nil {
 		return Ack{}, err
 	}
 	for _, m := range models {
 		in.Models = append(in.Models, m.Info().Name)
 	}
-	begun, err := s.start(ctx, p, in, setup{models: models, tools: tools, forced: sel.forced})
+	begun, err := s.start(ctx, p, in, setup{models: models, tools: tools, forced: sel.forced, private: private})
 	if err != nil {
 		if fault, ok := err.(*Error); ok {
 			return Ack{}, fault
@@ -142,11 +152,14 @@ func (s *Service) models(names []string) ([]llm.Model, error) {
 }
 
 // pick assembles the tools of a turn: those available to the user, cut down to
-// the allow-list.
-func (s *Service) pick(ctx context.Context, p store.Principal, sel selection) ([]tool.Tool, error) {
+// the allow-list. A private conversation has none that reaches memory.
+func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, private bool) ([]tool.Tool, error) {
 	all, err := s.Tools(ctx, p.UserID)
 	if err != nil {
 		return nil, s.fault(fmt.Errorf("list tools: %w", err), CodeInternal)
+	}
+	if private {
+		all = without(all, func(spec tool.Spec) bool { return slices.Contains(spec.Reaches, tool.ReachesMemory) })
 	}
 	names := make([]string, len(all))
 	for i, t := range all {
@@ -171,6 +184,28 @@ func (s *Service) pick(ctx context.Context, p store.Principal, sel selection) ([
 		}
 	}
 	return picked, nil
+}
+
+// without returns the tools whose specs leave does not name.
+func without(tools []tool.Tool, leave func(tool.Spec) bool) []tool.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool { return leave(t.Spec()) })
+}
+
+// private tells whether the conversation that a run belongs to is private.
+func (s *Service) private(ctx context.Context, p store.Principal, in store.BeginRun) (bool, error) {
+	session := in.SessionID
+	if in.Regenerate != "" {
+		m, err := s.Store.Message(ctx, p, in.Regenerate)
+		if err != nil {
+			return false, err
+		}
+		session = m.Session
+	}
+	if session == "" {
+		return in.Private, nil
+	}
+	known, err := s.Store.Session(ctx, p, session)
+	return known.Private, err
 }
 
 func listOrNone(names []string) string {

@@ -58,7 +58,7 @@ func firstThatFits(history []llm.Message, budget int) (int, error) {
 
 func messageTokens(m llm.Message) int {
 	const frame = 4 // role and separators
-	n := frame + Tokens(m.Text)
+	n := frame + Tokens(m.Content())
 	for _, c := range m.ToolCalls {
 		n += frame + Tokens(c.Name) + Tokens(c.Arguments)
 	}

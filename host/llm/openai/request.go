@@ -90,7 +90,7 @@ func messages(in []llm.Message) []sdk.ChatCompletionMessageParamUnion {
 		case llm.RoleTool:
 			out = append(out, sdk.ToolMessage(msg.Text, msg.ToolCallID))
 		default:
-			out = append(out, sdk.UserMessage(msg.Text))
+			out = append(out, sdk.UserMessage(msg.Content()))
 		}
 	}
 	return out
