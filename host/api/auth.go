@@ -26,6 +26,8 @@ type caller struct {
 	user store.User
 	// cookie is what the browser is signed in with, "" for a local client.
 	cookie string
+	// request is the id of the request, for a socket that of its handshake.
+	request string
 }
 
 // callerKey is where the caller of a request is kept.
@@ -37,6 +39,7 @@ func (s *Server) authenticate(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	who.request = requestOf(c)
 	c.Locals(callerKey, who)
 	return c.Next()
 }

@@ -80,7 +80,7 @@ func (s *Server) postDocuments(c *fiber.Ctx) error {
 		}
 		view, err := s.takeDocument(s.ctx, who, file, uri, times[i])
 		if err != nil {
-			failed = append(failed, failedUpload{fileName(file), s.faultOf(err)})
+			failed = append(failed, failedUpload{fileName(file), s.faultOf(err, requestOf(c))})
 			continue
 		}
 		added = append(added, view)

@@ -18,6 +18,8 @@ type Fault struct {
 	Message string `json:"message"`
 	// Run is the run that is in the way, with code busy.
 	Run string `json:"run,omitempty"`
+	// Request is the id of the request over HTTP, by which the log knows it.
+	Request string `json:"request_id,omitempty"`
 }
 
 // Error implements error.
@@ -88,10 +90,10 @@ func fiberFault(err error) (*Fault, bool) {
 	case http.StatusNotFound:
 		return fault(codeNotFound, "There is nothing at this address."), true
 	case http.StatusMethodNotAllowed:
-		return &Fault{e.Code, codeInvalid, "This address does not take that method.", ""}, true
+		return &Fault{Status: e.Code, Code: codeInvalid, Message: "This address does not take that method."}, true
 	case http.StatusRequestEntityTooLarge:
 		return fault(codeTooLarge, "The request is too large."), true
 	default:
-		return &Fault{e.Code, codeInvalid, "The request cannot be read.", ""}, e.Code < 500
+		return &Fault{Status: e.Code, Code: codeInvalid, Message: "The request cannot be read."}, e.Code < 500
 	}
 }

@@ -51,6 +51,8 @@ type testHost struct {
 	quiet  *ticks
 	cookie string
 	log    *bytes.Buffer
+	// logMu guards log.
+	logMu  sync.Mutex
 	client *http.Client
 }
 
@@ -88,8 +90,7 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 		}
 	}
 	dir := t.TempDir()
-	var mu sync.Mutex
-	logger := slog.New(slog.NewTextHandler(lockedWriter{&mu, h.log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	logger := slog.New(slog.NewTextHandler(lockedWriter{&h.logMu, h.log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	h.store, err = store.Open(filepath.Join(dir, "bulkhead.db"), store.Options{CommitInterval: -1})
 	must(err)
@@ -132,12 +133,17 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 			t.Error(err)
 		}
 		if t.Failed() {
-			mu.Lock()
-			t.Log(h.log.String())
-			mu.Unlock()
+			t.Log(h.logged())
 		}
 	})
 	return h
+}
+
+// logged is what was logged so far.
+func (h *testHost) logged() string {
+	h.logMu.Lock()
+	defer h.logMu.Unlock()
+	return h.log.String()
 }
 
 type lockedWriter struct {

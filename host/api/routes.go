@@ -9,9 +9,10 @@ const apiRoot = "/api/v1"
 
 // route lays out every address.
 func (s *Server) route() {
-	s.app.Use(s.recoverPanic(), secure, s.checkHost)
+	s.app.Use(s.track, s.recoverPanic(), secure, s.checkHost)
 	s.app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok\n") })
 	s.app.Get("/readyz", s.readyz)
+	s.app.Get("/metrics", s.metrics)
 	s.app.Get("/sign-in", s.signIn)
 
 	api := s.app.Group(apiRoot, s.checkOrigin, s.authenticate)

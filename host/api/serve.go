@@ -171,3 +171,21 @@ func (c *trackedConn) Close() error {
 	c.of.mu.Unlock()
 	return c.Conn.Close()
 }
+
+// Read implements net.Conn.
+func (c *trackedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if m := c.of.cfg.Metrics; m != nil {
+		m.Received(n)
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *trackedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if m := c.of.cfg.Metrics; m != nil {
+		m.Sent(n)
+	}
+	return n, err
+}

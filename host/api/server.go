@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
+	"github.com/bulkhead-host/bulkhead/host/metrics"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -69,7 +70,10 @@ type Config struct {
 	Ready func() error
 	// SignedIn is told when somebody has signed in; nil for nobody.
 	SignedIn func()
-	// Logger gets what goes wrong; slog.Default if nil.
+	// Metrics counts what passes and is served at /metrics; nil for neither.
+	Metrics *metrics.Set
+	// Logger gets what goes wrong, and at level info a line for each request;
+	// slog.Default if nil.
 	Logger *slog.Logger
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
@@ -131,6 +135,9 @@ func New(cfg Config) *Server {
 		ErrorHandler:          s.onError,
 	})
 	s.route()
+	if cfg.Metrics != nil {
+		cfg.Metrics.Gauge("sockets_live", func() float64 { return float64(s.socketCount()) })
+	}
 	for i, local := range []bool{false, true} {
 		s.servers[i] = s.newHTTP(local)
 	}
@@ -205,7 +212,9 @@ func (q quiet) Printf(format string, args ...any) {
 
 // onError turns whatever a handler returned into a reply.
 func (s *Server) onError(c *fiber.Ctx, err error) error {
-	return sendFault(c, s.faultOf(err))
+	f := *s.faultOf(err, requestOf(c))
+	f.Request = requestOf(c)
+	return sendFault(c, &f)
 }
 
 // recoverPanic turns a panic of a handler into a fault, and logs it.
@@ -213,7 +222,7 @@ func (s *Server) recoverPanic() fiber.Handler {
 	return recover.New(recover.Config{
 		EnableStackTrace: true,
 		StackTraceHandler: func(c *fiber.Ctx, p any) {
-			s.cfg.Logger.Error("a handler panicked", "path", c.Path(), "panic", sprintf("%v", p))
+			s.cfg.Logger.Error("a handler panicked", "request", requestOf(c), "path", c.Path(), "panic", sprintf("%v", p))
 		},
 	})
 }

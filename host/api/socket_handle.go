@@ -58,7 +58,7 @@ func (s *socket) handle(ctx context.Context, id json.RawMessage, frame any) {
 		s.sendJSON(ctx, ackFrame{Type: "pong", ID: id})
 	}
 	if err != nil {
-		s.nack(ctx, id, s.srv.faultOf(err))
+		s.nack(ctx, id, s.srv.faultOf(err, s.who.request))
 	}
 }
 

@@ -58,6 +58,7 @@ func (s *Server) publish(who caller, topic, id, change string) {
 }
 
 func (s *Server) publishRun(who caller, ack turn.Ack) {
+	s.cfg.Logger.Info("a run began", "request", who.request, "run", ack.Run, "session", ack.SessionID, "user", who.UserID)
 	data, err := json.Marshal(struct {
 		SessionID string `json:"session_id"`
 		Epoch     int64  `json:"epoch"`
@@ -69,8 +70,8 @@ func (s *Server) publishRun(who caller, ack turn.Ack) {
 }
 
 // faultOf is what a client is told of an error. What it cannot act on is logged
-// and told as internal.
-func (s *Server) faultOf(err error) *Fault {
+// and told as internal; request is the id that the log names it by.
+func (s *Server) faultOf(err error, request string) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {
 		return f
@@ -80,7 +81,7 @@ func (s *Server) faultOf(err error) *Fault {
 		f = fault(t.Code, t.Message)
 		f.Run = t.Run
 		if f.Status >= 500 {
-			s.cfg.Logger.Error("turn", "error", err)
+			s.cfg.Logger.Error("turn", "request", request, "run", t.Run, "error", err)
 		}
 		return f
 	}
@@ -90,7 +91,7 @@ func (s *Server) faultOf(err error) *Fault {
 	if f := roomFault(err); f != nil {
 		return f
 	}
-	s.cfg.Logger.Error("request", "error", err)
+	s.cfg.Logger.Error("request", "request", request, "error", err)
 	return internalFault()
 }
 

@@ -48,7 +48,9 @@ func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
 		return
 	}
 	defer s.leave(k)
+	s.cfg.Logger.Info("a socket opened", "request", who.request, "user", who.UserID)
 	k.serve(s.ctx)
+	s.cfg.Logger.Info("a socket closed", "request", who.request, "user", who.UserID)
 }
 
 // enter remembers a socket, so that it can be closed, unless it came too late.
@@ -60,6 +62,13 @@ func (s *Server) enter(k *socket) bool {
 	}
 	s.sockets[k] = struct{}{}
 	return true
+}
+
+// socketCount is how many sockets are open.
+func (s *Server) socketCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sockets)
 }
 
 func (s *Server) leave(k *socket) {

@@ -21,6 +21,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/metrics"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -73,6 +74,7 @@ type App struct {
 	Plugins   *plugin.Manager
 	Turns     *turn.Service
 	Hub       *api.Hub
+	Metrics   *metrics.Set
 
 	engine *engine.Engine
 	egress *egress.Guard
@@ -98,7 +100,7 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{Options: o, Hub: new(api.Hub), ready: make(chan struct{}), stop: func() {}}
+	a := &App{Options: o, Hub: new(api.Hub), Metrics: metrics.New(nil), ready: make(chan struct{}), stop: func() {}}
 	for _, open := range []func(context.Context) error{a.openStore, a.openEngine, a.openEgress, a.openKnowledge, a.openPlugins, a.openModels, a.openTurns} {
 		if err := open(ctx); err != nil {
 			return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
@@ -194,7 +196,7 @@ func (a *App) openModels(context.Context) (err error) {
 
 func (a *App) openTurns(ctx context.Context) error {
 	a.Turns = turn.New(turn.Config{
-		Store: a.Store, Models: models{a.Models}, Tools: a.tools, Logger: a.Logger,
+		Store: a.Store, Models: models{a.Models}, Tools: a.tools, Logger: a.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
 			a.Hub.Publish(user, api.Event{Topic: "session", ID: session, Change: "updated"})
 		},
@@ -293,7 +295,7 @@ func (a *App) Server(d Door) *api.Server {
 	return api.New(api.Config{
 		Store: a.Store, Turns: a.Turns, Knowledge: a.Knowledge, Models: a.Models, Plugins: installed{a}, Hub: a.Hub,
 		Page: web.Dist, Version: a.Version, BaseURL: d.BaseURL, LoopbackOnly: d.LoopbackOnly,
-		Hosts: hostsOf(a.Config.AllowedOrigins), Origins: a.Config.AllowedOrigins, Ready: a.isReady, SignedIn: a.signedIn, Logger: a.Logger,
+		Hosts: hostsOf(a.Config.AllowedOrigins), Origins: a.Config.AllowedOrigins, Ready: a.isReady, SignedIn: a.signedIn, Metrics: a.Metrics, Logger: a.Logger,
 	})
 }
 

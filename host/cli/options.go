@@ -30,6 +30,8 @@ type Options struct {
 	// Holder names this process to others, such as "bulkhead chat".
 	Holder string
 	Logger *slog.Logger
+	// Verbose asks for everything in the log.
+	Verbose bool
 	// Out takes results, Err progress.
 	Out, Err io.Writer
 	// Settled tells that the command wants all plugins installed and all models

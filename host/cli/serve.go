@@ -28,6 +28,9 @@ func Serve(ctx context.Context, o Options, listen string, browse bool) (err erro
 			return err
 		}
 	}
+	if cfg.Log != config.LogQuiet {
+		o.Logger = NewLogger(o.Err, cfg.Log, o.Verbose)
+	}
 	a, err := app.Open(ctx, app.Options{DataDir: o.DataDir, Config: cfg, Version: o.Version, Holder: o.Holder, Logger: o.Logger})
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ func check(c *Config, where lines) []Mistake {
 	for i, origin := range c.AllowedOrigins {
 		k.origin(fmt.Sprintf("allowed_origins[%d]", i), origin)
 	}
+	if c.Log != LogQuiet {
+		k.oneOf("log", string(c.Log), "text", "json")
+	}
 	k.oneOf("egress", string(c.Egress), "none", "public", "private")
 	for i, service := range c.LocalServices {
 		k.service(fmt.Sprintf("local_services[%d]", i), service)

@@ -42,7 +42,20 @@ type Config struct {
 	// Probe tells whether the host looks for a model server on this machine when
 	// it starts. Default true.
 	Probe bool `yaml:"probe"`
+	// Log is the form of what the host writes to stderr, text or json, with a line
+	// for each request and run. Default warnings only, as text.
+	Log Log `yaml:"log"`
 }
+
+// Log is the form of the log.
+type Log string
+
+// The forms of the log. LogQuiet is the default.
+const (
+	LogQuiet Log = ""
+	LogText  Log = "text"
+	LogJSON  Log = "json"
+)
 
 // Model is one configured model.
 type Model struct {

@@ -55,6 +55,7 @@ default_model: local
 egress: private
 local_services: ["127.0.0.1:9200", "wiki.lan:443"]
 probe: false
+log: json
 `
 
 func TestTheExampleOfTheManual(t *testing.T) {
@@ -62,7 +63,7 @@ func TestTheExampleOfTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != "127.0.0.1:8420" || c.Egress != config.EgressPrivate || c.Probe || c.DefaultModel != "local" || len(c.Models) != 3 || len(c.LocalServices) != 2 {
+	if c.Listen != "127.0.0.1:8420" || c.Log != config.LogJSON || c.Egress != config.EgressPrivate || c.Probe || c.DefaultModel != "local" || len(c.Models) != 3 || len(c.LocalServices) != 2 {
 		t.Errorf("%+v", c)
 	}
 	if m := c.Models[0]; m.BaseURL != "http://127.0.0.1:11434/v1" || m.APIKey.Reveal() != "key-from-env" || m.ContextTokens != 32768 {
@@ -225,4 +226,14 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("what was taken is refused later: %v", err)
 		}
 	})
+}
+
+func TestLogHasTwoForms(t *testing.T) {
+	_, err := config.Parse("bulkhead.yaml", []byte("log: loud\n"), resolver)
+	if err == nil || !strings.Contains(err.Error(), "log must be one of text, json") {
+		t.Errorf("got %v", err)
+	}
+	if c, err := config.Parse("bulkhead.yaml", []byte("log: text\n"), resolver); err != nil || c.Log != config.LogText {
+		t.Errorf("got %q, %v", c.Log, err)
+	}
 }

@@ -28,6 +28,7 @@ type file struct {
 	Egress         *string     `yaml:"egress"`
 	LocalServices  []string    `yaml:"local_services"`
 	Probe          *bool       `yaml:"probe"`
+	Log            string      `yaml:"log"`
 }
 
 type fileModel struct {
@@ -135,6 +136,7 @@ func build(in *file, where lines, r Resolver) (Config, []Mistake) {
 	if in.Probe != nil {
 		c.Probe = *in.Probe
 	}
+	c.Log = Log(in.Log)
 	c.DefaultModel = in.DefaultModel
 	c.AllowedOrigins = in.AllowedOrigins
 	c.LocalServices = in.LocalServices

@@ -54,6 +54,7 @@ func (s *Service) conclude(w *worker, outcomes []outcome) {
 	delete(s.live, run)
 	s.mu.Unlock()
 	close(w.done)
+	s.Logger.Info("a run ended", "run", run, "session", w.session, "reason", stop.Obj.(packet.Stop).Reason)
 	s.Changed(w.owner, w.session)
 }
 
@@ -129,4 +130,28 @@ func jsonArguments(arguments string) json.RawMessage {
 		return nil
 	}
 	return data
+}
+
+// observe shows the packets of a log to Observe until the log ends, which closes
+// the channel.
+func (s *Service) observe(log *runlog.Log) <-chan struct{} {
+	ended := make(chan struct{})
+	if s.Observe == nil {
+		close(ended)
+		return ended
+	}
+	go func() {
+		defer close(ended)
+		for last := int64(0); ; {
+			entries, err := log.Read(context.Background(), last)
+			if err != nil {
+				return
+			}
+			for _, e := range entries {
+				s.Observe(e.Packet)
+			}
+			last = entries[len(entries)-1].Seq
+		}
+	}()
+	return ended
 }

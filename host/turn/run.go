@@ -109,6 +109,8 @@ func (s *Service) register(begun store.Begun, models int) *worker {
 func (s *Service) work(w *worker, p store.Principal, set setup) {
 	defer w.cancel(nil)
 	w.setup, w.principal = set, p
+	observed := s.observe(w.log)
+	defer func() { <-observed }() // it ends when the log does
 	persistCtx, stopPersisting := context.WithCancel(context.Background())
 	persisted := make(chan struct{})
 	go func() {

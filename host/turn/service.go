@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -42,6 +43,10 @@ type Config struct {
 	Now func() time.Time
 	// Changed is told of sessions whose list entry changed; nil to tell nobody.
 	Changed func(userID, sessionID string)
+	// Observe is shown every packet of every run, those of one run in order and
+	// one at a time, by a reader of its own that keeps nobody waiting; nil for
+	// nobody.
+	Observe func(packet.Packet)
 	Logger  *slog.Logger
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-host/bulkhead/host/cli"
+	"github.com/bulkhead-host/bulkhead/host/config"
 )
 
 // newRoot returns the whole command line.
@@ -31,7 +32,7 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&o.DataDir, "data", "", "the data folder (default $BULKHEAD_DATA, else the user's data folder)")
 	flags.StringVar(&o.ConfigFile, "config", "", "the configuration (default bulkhead.yaml in the data folder, if there is one)")
-	flags.BoolVar(&o.verbose, "verbose", false, "log everything to stderr")
+	flags.BoolVar(&o.Verbose, "verbose", false, "log everything to stderr")
 	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), versionOf(o))
 	return root
 }
@@ -39,7 +40,7 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 // complete fills in what the flags leave open.
 func (o *options) complete(c *cobra.Command) (err error) {
 	o.Holder = c.CommandPath()
-	o.Logger = newLogger(o.Err, o.verbose)
+	o.Logger = cli.NewLogger(o.Err, config.LogQuiet, o.Verbose)
 	if o.DataDir == "" {
 		o.DataDir, err = cli.DefaultDataDir(os.Getenv)
 	} else {
