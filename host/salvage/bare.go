@@ -427,16 +427,10 @@ func (p *Parser) bareArguments(v value) []rawCall {
 	if !p.o.Required || v.kind != object {
 		return nil
 	}
-	var fits []rawCall
-	for _, name := range p.tools.ordered {
-		if p.tools.names[name].satisfies(v) {
-			fits = append(fits, rawCall{name: name, args: v})
-		}
+	if name := p.tools.onlyFit(v); name != "" {
+		return []rawCall{{name: name, args: v}}
 	}
-	if len(fits) != 1 {
-		return nil
-	}
-	return fits
+	return nil
 }
 
 // imitation reads f({…}), f {…} or f alone.

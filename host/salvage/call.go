@@ -11,6 +11,8 @@ type call struct {
 	again bool
 	// alone says that nothing stood before the opener on its line.
 	alone bool
+	// sentence says that it stood like a word among words.
+	sentence bool
 	// pythonOnly says that only name( … ) counts as another call.
 	pythonOnly bool
 	// eager makes closers count inside strings too.
@@ -57,6 +59,10 @@ func (c *call) read(in string, final bool) (int, verdict) {
 			return after, strip
 		}
 		return 0, more
+	case pythonTagBody:
+		return c.readPythonTag(in, final)
+	case toolFenceBody:
+		return c.readToolFence(in, final)
 	case toolCodeBody:
 		return c.readToolCode(in, final)
 	}

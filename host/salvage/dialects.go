@@ -42,6 +42,8 @@ const (
 	plamoBody
 	toolCodeBody
 	skipBody
+	pythonTagBody
+	toolFenceBody
 )
 
 // dialects is the catalogue. A new dialect is an entry here.
@@ -54,11 +56,11 @@ var dialects = []dialect{
 	{name: "seed", open: []string{"<seed:tool_call>"}, close: []string{"</seed:tool_call>"}},
 	{name: "longcat", open: []string{"<longcat_tool_call>"}, close: []string{"</longcat_tool_call>"}, guess: true},
 	{name: "mcp", open: []string{"<use_mcp_tool>"}, close: []string{"</use_mcp_tool>"}, body: mcpBody},
-	{name: "deepseek", open: bothBars("tool▁call▁begin"), close: bothBars("tool▁call▁end"), filler: bothBars("tool▁sep")},
-	{name: "step3", open: bothBars("tool_call_begin"), close: bothBars("tool_call_end"), filler: append(bothBars("tool_sep"), "<|tool_call_argument_begin|>")},
+	{name: "deepseek", open: append(bothBars("tool▁call▁begin"), bothBars("tool▁calls▁begin")...), close: bothBars("tool▁call▁end"), filler: bothBars("tool▁sep")},
+	{name: "step3", open: append(bothBars("tool_call_begin"), append(bothBars("tool_calls_begin"), "<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")...), close: bothBars("tool_call_end"), filler: append(bothBars("tool_sep"), "<|tool_call_argument_begin|>")},
 	{name: "kimi_k3", open: []string{"<|open|>"}, close: []string{"<|close|>"}, body: openBody},
 	{name: "mistral", open: []string{"[TOOL_CALLS]"}, close: []string{"[/TOOL_CALLS]"}, alone: true},
-	{name: "python_tag", open: []string{"<|python_tag|>"}, close: []string{"<|eom_id|>"}},
+	{name: "python_tag", open: []string{"<|python_tag|>"}, close: []string{"<|eom_id|>", "<|eot_id|>"}, body: pythonTagBody},
 	{name: "python_start", open: []string{"<|python_start|>"}, close: []string{"<|python_end|>"}},
 	{name: "lfm2", open: []string{"<|tool_call_start|>", "[unused11]"}, close: []string{"<|tool_call_end|>", "[unused12]"}},
 	{name: "gemma4", open: []string{"<|tool_call>"}, close: []string{"<tool_call|>"}},
@@ -80,6 +82,7 @@ var dialects = []dialect{
 	{name: "outputs", open: bothBars("tool▁outputs▁begin"), close: bothBars("tool▁outputs▁end"), body: skipBody},
 	{name: "harmony headless", open: []string{"commentary to=", "analysis to=", "assistant to="}, lineStart: true, body: harmonyBody},
 	{name: "tool_code", open: []string{"tool_code"}, lineStart: true, body: toolCodeBody},
+	{name: "tool fence", open: []string{"```tool_code\n", "```tool_call\n", "```tool_calls\n"}, lineStart: true, body: toolFenceBody},
 }
 
 // elementDialect is the dialect of calls that are elements: <function=NAME>,
@@ -101,8 +104,6 @@ func bothBars(word string) []string { return []string{"<｜" + word + "｜>", "<
 
 // wrappers stand around the openers above. Kimi's ends reasoning.
 var wrappers = []string{
-	"<｜tool▁calls▁begin｜>", "<|tool▁calls▁begin|>", "<｜tool_calls_begin｜>", "<|tool_calls_begin|>",
-	"<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|tool_calls_begin|>",
 	m3 + "<tool_call>", "<|plamo:begin_tool_requests:plamo|>", "<|plamo:begin_tool_requests|>",
 	"<｜DSML｜tool_calls>", "<｜DSML｜function_calls>",
 }

@@ -9,6 +9,11 @@ func (t *toolset) finish(c rawCall) (Call, bool) {
 	if name == "" || c.broken {
 		return Call{}, false
 	}
+	if !t.open() && !t.listed(name) && opaque(name) {
+		if fit := t.onlyFit(c.args); fit != "" {
+			name = fit
+		}
+	}
 	s := t.names[name]
 	args := c.args
 	if args.kind != object {
@@ -31,6 +36,31 @@ func (t *toolset) finish(c rawCall) (Call, bool) {
 		args = s.descend(args)
 	}
 	return Call{Name: name, Arguments: args.compact()}, true
+}
+
+// opaque tells whether a name is the id of a call and not the name of a tool.
+func opaque(name string) bool {
+	for _, p := range []string{"call_", "call-", "chatcmpl-", "toolu_"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyFit returns the one tool whose schema the arguments satisfy, else "".
+func (t *toolset) onlyFit(args value) string {
+	fit := ""
+	for _, name := range t.ordered {
+		if !t.names[name].satisfies(args) {
+			continue
+		}
+		if fit != "" {
+			return ""
+		}
+		fit = name
+	}
+	return fit
 }
 
 // typedBy gives a parameter its value.

@@ -29,9 +29,14 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 				return 0, reject
 			}
 			c.head.shape, c.head.at = shapeElements, j
+		case c.head.name == "python" || c.tools.listed(c.tools.resolve(c.head.name)):
+			c.head.shape = shapeText
 		default:
 			return 0, reject
 		}
+	}
+	if c.head.shape == shapeText {
+		return c.readSource(in, final)
 	}
 	if c.head.shape == shapeNamed {
 		return c.readBody(in, final)
@@ -45,6 +50,20 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 	}
 	c.raws = []rawCall{{name: c.head.name, texts: readElements(in[:end]), guess: c.d.guess}}
 	return end, done
+}
+
+// readSource reads source code up to the closing tag. Without one it was a tag in a
+// sentence.
+func (c *call) readSource(in string, final bool) (int, verdict) {
+	at, after, v := c.find.scan(in, c.d.close, final)
+	switch {
+	case v == more && final:
+		return 0, reject
+	case v == more:
+		return 0, more
+	}
+	c.raws = []rawCall{{name: c.head.name, raw: oneNewlineOff(in[:at])}}
+	return after, done
 }
 
 // emptyCall is a call whose arguments never came, where its name vouches for it.

@@ -17,6 +17,8 @@ func (c *call) readHarmony(in string, final bool) (int, verdict) {
 	}
 	if v == more {
 		switch {
+		case c.sentence && (final || len(in) >= maxHead):
+			return 0, reject
 		case c.d.lineStart && (final || len(in) >= maxHead):
 			return 0, reject
 		case !final && len(in) < maxHead:
@@ -138,7 +140,7 @@ func (c *call) readRecipient(in string, final bool) (int, verdict) {
 	if c.head == nil {
 		end := strings.IndexByte(in, '\n')
 		if end < 0 {
-			if !final && len(in) <= maxKey && plainPrefix(in) {
+			if !final && len(in) <= maxKey && plainPrefix(strings.TrimSuffix(in, "\r")) {
 				return 0, more
 			}
 			return 0, reject
@@ -194,42 +196,4 @@ func plainPrefix(in string) bool {
 		}
 	}
 	return true
-}
-
-// readToolCode reads tool_code = f(…), with print(tool_code) behind it.
-func (c *call) readToolCode(in string, final bool) (int, verdict) {
-	if c.head == nil {
-		j, a := nextToken(in, 0, final)
-		if a == unknown {
-			return 0, more
-		}
-		if a == yes || in[j] != '=' {
-			return 0, reject
-		}
-		k := j + 1
-		for k < len(in) && (in[k] == ' ' || nameByte(in[k])) && k-j < maxKey {
-			k++
-		}
-		if k >= len(in) && !final {
-			return 0, more
-		}
-		if k >= len(in) || in[k] != '(' || !c.tools.known(strings.TrimSpace(in[j+1:k])) {
-			return 0, reject
-		}
-		c.head = &head{shape: shapePython, name: strings.TrimSpace(in[j+1 : k]), at: k}
-	}
-	end, v := c.readBody(in, final)
-	if v != done {
-		return end, v
-	}
-	const echo = "\nprint(tool_code)"
-	switch rest := in[end:]; {
-	case strings.HasPrefix(rest, echo):
-		end += len(echo)
-	case !final && strings.HasPrefix(echo, rest):
-		c.raws = nil
-		c.value = brackets{} // read again with more; a handful of bytes is missing
-		return 0, more
-	}
-	return end, done
 }

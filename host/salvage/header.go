@@ -16,6 +16,8 @@ const (
 	shapeGemma
 	// shapeElements is a name and elements.
 	shapeElements
+	// shapeText is a name and source code.
+	shapeText
 )
 
 // head is what stands before the part of a call that may be long.

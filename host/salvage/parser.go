@@ -63,6 +63,9 @@ type Parser struct {
 	after after
 	think thinking
 
+	// drafting says that this parser reads reasoning.
+	drafting bool
+
 	bare *bare
 	// bareTries counts answers that were held in vain; skipBare says that what
 	// comes next was held already.
@@ -76,7 +79,7 @@ func New(o Options) *Parser {
 	p.place.lineStart = true
 	if o.ReasoningOpen {
 		p.mode = inThink
-		p.think = thinking{closers: anyThinkEnd, opening: true}
+		p.think = thinking{closers: anyThinkEnd, opening: true, drafts: p.newDrafts()}
 	}
 	return p
 }

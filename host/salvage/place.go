@@ -42,7 +42,7 @@ func (p *place) seen(s string) {
 		return
 	}
 	p.lineStart, p.boundary = false, false
-	p.text = p.text || strings.TrimLeft(s, " \t\r") != ""
+	p.text = p.text || trimmedRight(s) > 0
 	p.last = s[len(s)-1]
 	if p.quote != 0 && strings.IndexByte(s, p.quote) >= 0 {
 		p.quote = 0
@@ -92,12 +92,26 @@ func (p *place) inQuotes() bool {
 	return p.quote != 0 || !p.lineStart && !p.boundary && (p.last == '"' || p.last == '\'')
 }
 
+// single holds each byte as a string of its own.
+var single = func() string {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	return string(all)
+}()
+
 // pass takes note of a byte that begins no markup, or markup that is quoted.
 func (p *place) pass(c byte, quoted bool) {
 	quote := p.quote
 	if quoted && quote == 0 {
 		quote = p.last
 	}
-	p.seen(string(rune(c)))
+	p.seen(single[c : int(c)+1])
 	p.quote = quote
+}
+
+// inSentence tells whether a marker here stands like a word among words.
+func (p *place) inSentence() bool {
+	return !p.lineStart && !p.boundary && (p.last == ' ' || p.last == '(' || p.last == '/')
 }

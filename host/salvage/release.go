@@ -46,14 +46,14 @@ func (r *release) slot(s string) *delta {
 // whitespace before any text: before a call nobody misses them.
 func (r *release) say(s string) {
 	text := s
-	if tail := len(strings.TrimRight(s, " \t\r\n")); tail < len(s) {
+	if tail := trimmedRight(s); tail < len(s) {
 		text = s[:r.kept(s, tail)]
 	}
 	if text != "" {
 		r.endRun()
 		r.flushSpace()
 		r.over = false
-		r.visible = r.visible || strings.TrimLeft(text, " \t\r\n") != ""
+		r.visible = r.visible || trimmedRight(text) > 0
 		r.blank = blank(text[len(text)-1])
 		r.out = append(r.out, Text{r.slot(text)})
 	}
@@ -67,6 +67,15 @@ func (r *release) say(s string) {
 		r.flushSpace()
 		r.over = true
 	}
+}
+
+// trimmedRight returns the length of s without the whitespace at its end.
+func trimmedRight(s string) int {
+	n := len(s)
+	for n > 0 && blank(s[n-1]) {
+		n--
+	}
+	return n
 }
 
 // kept returns how much of s goes out at once, where whitespace begins at tail.

@@ -36,7 +36,7 @@ func (l *literal) oneString() string {
 		switch {
 		case c == '\\':
 			if plain {
-				b.Grow(min(len(l.in)-start, 2*(l.i-start)+64))
+				b.Grow(min(len(l.in)-start, 4*(l.i-start)+512))
 			}
 			b.WriteString(l.in[start:l.i])
 			l.escape(&b, end)

@@ -56,12 +56,12 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 		return t, undecided(final)
 	}
 	t.marked = a == yes
-	from := j
+	from, namespace := j, false
 	for j < len(in) && (letter(in[j]) || in[j] == '-') && j-from < 32 {
 		j++
 		if j < len(in) && in[j] == ':' && tagKinds[in[from:j]] == otherTag { // a namespace
 			j++
-			from, t.marked = j, true
+			from, namespace = j, true
 		}
 	}
 	if j >= len(in) {
@@ -69,6 +69,9 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 	}
 	t.word = in[from:j]
 	t.kind = tagKinds[t.word]
+	if namespace && strings.HasPrefix(t.word, "function") && t.kind == functionTag {
+		return t, no // XSLT has these
+	}
 	if t.kind > parameterTag && in[j] == ':' { // <tool_call:x>
 		for j++; j < len(in) && nameByte(in[j]) && j-from < 64; j++ {
 		}
@@ -126,10 +129,13 @@ func cutTag(in string) bool {
 
 // cutSuffix takes the suffix off a tag that a tokenizer lengthened: tool_call_x.
 func cutSuffix(word string) (base, suffix string, ok bool) {
-	for _, base := range []string{"tool_calls", "tool_call", "tool_sep", "arg_key", "arg_value"} {
-		if rest, found := strings.CutPrefix(word, base+"_"); found && rest != "" && len(rest) <= 16 {
-			return base, rest, true
-		}
+	i := strings.LastIndexByte(word, '_')
+	if i < 0 || i == len(word)-1 || len(word)-i > 16 {
+		return word, "", false
+	}
+	switch base := word[:i]; base {
+	case "tool_calls", "tool_call", "tool_sep", "arg_key", "arg_value":
+		return base, word[i+1:], true
 	}
 	return word, "", false
 }

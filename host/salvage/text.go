@@ -116,7 +116,7 @@ func (p *Parser) lineBegins(in string, final bool) (int, answer) {
 	if c >= 0x80 || !lineFirst[c] {
 		return 0, no
 	}
-	if !p.shown() && c == 'a' {
+	if !p.shown() && c == 'a' && !p.drafting {
 		if n, a := strippedAnalysis(in, final); a == yes {
 			p.startThinking(strippedClosers)
 			return n, yes
@@ -212,12 +212,19 @@ func (p *Parser) markup(in string, final bool) (hit, answer) {
 		return h, no
 	}
 	switch m.role {
+	case dropped:
+		if p.place.inSentence() && m.text != newlineToken {
+			return h, p.atEdge(in, len(m.text), final)
+		}
 	case reasons:
+		if p.drafting {
+			return h, no
+		}
 		if p.shown() && !p.place.boundary && !p.place.lineStart {
 			return h, no
 		}
 	case ends:
-		if p.think.quotedOpeners > 0 {
+		if p.drafting || p.think.quotedOpeners > 0 {
 			return h, no
 		}
 	case frames:
@@ -367,7 +374,7 @@ func (p *Parser) crossTag(h hit) {
 
 // open begins a call.
 func (p *Parser) open(d *dialect, opener string) {
-	p.call = &call{tools: p.tools, d: d, opener: opener, alone: p.place.lineStart}
+	p.call = &call{tools: p.tools, d: d, opener: opener, alone: p.place.lineStart, sentence: p.place.inSentence()}
 	p.mode = inCall
 }
 

@@ -40,8 +40,20 @@ var strippedClosers = []string{"assistantfinal", "assistantcommentary"}
 func (p *Parser) startThinking(closers []string) {
 	p.call = nil
 	p.mode = inThink
+	if p.drafting { // reasoning in reasoning is all the same
+		p.toText()
+		return
+	}
 	p.think.closers, p.think.opening = closers, true
-	p.think.drafts, p.think.calls = nil, nil
+	p.think.drafts, p.think.calls = p.newDrafts(), nil
+}
+
+// newDrafts returns the parser that reads the calls in reasoning.
+func (p *Parser) newDrafts() *Parser {
+	d := &Parser{o: Options{Tools: p.o.Tools}, tools: p.tools, drafting: true}
+	d.place.lineStart, d.place.lines = true, 2 // no bare calls in reasoning
+	d.visible = true
+	return d
 }
 
 // stepThink releases reasoning up to its closer.
@@ -135,15 +147,6 @@ func (p *Parser) muse(s string) {
 		return
 	}
 	p.reason(s)
-	if p.think.drafts == nil {
-		if strings.IndexByte(s, '<') < 0 && strings.IndexByte(s, '[') < 0 {
-			return
-		}
-		p.think.drafts = New(Options{Tools: p.o.Tools})
-		p.think.drafts.tools = p.tools
-		p.think.drafts.place.lines = 2 // no bare calls in reasoning
-		p.think.drafts.visible = true
-	}
 	p.draft(p.think.drafts.Write(s))
 }
 

@@ -121,7 +121,7 @@ const hexDigits = "0123456789abcdef"
 
 // writeString writes s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func writeString(b *strings.Builder, s string) {
-	b.Grow(len(s) + 2)
+	b.Grow(len(s) + len(s)/8 + 2)
 	b.WriteByte('"')
 	from := 0
 	for i := 0; i < len(s); {
