@@ -23,7 +23,7 @@ func (t *toolset) finish(c rawCall) (Call, bool) {
 		args.set(textProperty(s, name), stringValue(c.raw))
 	}
 	if len(c.positional) > 0 {
-		if !named(&args, c.positional, s) {
+		if !nameArguments(&args, c.positional, s) {
 			return Call{}, false
 		}
 	}
@@ -114,8 +114,8 @@ func asList(v value) value {
 	return value{kind: list, items: []value{v}}
 }
 
-// named gives positional arguments the names that the schema has in order.
-func named(args *value, positional []value, s schema) bool {
+// nameArguments gives positional arguments the names that the schema has in order.
+func nameArguments(args *value, positional []value, s schema) bool {
 	var free []string
 	for _, n := range s.names() {
 		if args.get(n).kind == absent {

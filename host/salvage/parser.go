@@ -240,8 +240,8 @@ func (p *Parser) settle(body string) {
 			p.emitCall(call)
 		}
 	}
-	closed := endsWithAny(body, c.d.close)
-	p.enterAfter(c.d, !closed)
+	repeatable := c.d.body == anyBody || c.d.body == pythonTagBody
+	p.enterAfter(c.d, repeatable && !endsWithAny(body, c.d.close))
 	p.after.fenced = c.fenced
 	p.after.remember(body, calls)
 }
