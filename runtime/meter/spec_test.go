@@ -44,6 +44,10 @@ func TestSpecificationsTestSuiteGivesTheSame(t *testing.T) {
 	}
 	calls, spent := 0, int64(0)
 	for _, path := range paths {
+		switch filepath.Base(path) {
+		case "const.json", "simd_const.json", "skip-stack-guard-page.json":
+			continue // thousands of modules that each return one constant; one that fills the stack
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

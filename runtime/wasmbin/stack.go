@@ -29,8 +29,9 @@ type validator struct {
 	values []ValueType
 	frames []frame
 	decode Decoder
-	// moved is the number of values that branches and calls of the function move.
-	moved int
+	// moved is the number of values that branches and calls of the function move, merges
+	// what Limits.Merges counts, of the function and of all.
+	moved, merges, total int
 }
 
 func (v *validator) push(types ...ValueType) { v.values = append(v.values, types...) }
@@ -72,7 +73,7 @@ func (v *validator) popAll(want []ValueType) error {
 
 func (v *validator) enter(op Op, params, results []ValueType) error {
 	if len(v.frames) >= v.limits.Nesting {
-		return beyond("nested blocks in one function", uint64(len(v.frames)), uint64(v.limits.Nesting))
+		return beyond("nested blocks in one function", uint64(len(v.frames))+1, uint64(v.limits.Nesting))
 	}
 	v.frames = append(v.frames, frame{op: op, params: params, results: results, height: len(v.values)})
 	v.push(params...)
@@ -105,12 +106,32 @@ func (v *validator) target(label uint32) (*frame, error) {
 		return nil, invalid("a branch names the label %d, which is not there", label)
 	}
 	f := &v.frames[len(v.frames)-1-int(label)]
-	return f, v.move(len(f.label()))
+	return f, v.move(1 + len(f.label()))
 }
 
 // move counts values that a branch or a call moves. The compiler keeps each of them:
 // two bytes of code can move a thousand.
 func (v *validator) move(n int) error {
 	v.moved += n
-	return beyond("values moved by the branches and calls of one function", uint64(v.moved), uint64(v.limits.Moved))
+	if v.moved > v.limits.Moved {
+		return beyond("values moved by the branches and calls of one function", uint64(v.moved), uint64(v.limits.Moved))
+	}
+	return nil
+}
+
+// merge counts a block against the function's locals.
+func (v *validator) merge(op Op) error {
+	n := len(v.locals)
+	if op == OpLoop {
+		n *= 10
+	}
+	v.merges += n
+	v.total += n
+	switch {
+	case v.merges > v.limits.Merges:
+		return beyond("blocks times locals in one function", uint64(v.merges), uint64(v.limits.Merges))
+	case v.total > v.limits.TotalMerges:
+		return beyond("blocks times locals", uint64(v.total), uint64(v.limits.TotalMerges))
+	}
+	return nil
 }

@@ -11,7 +11,7 @@ func (v *validator) function(i int, body Body) error {
 			v.locals = append(v.locals, l.Type)
 		}
 	}
-	v.values, v.frames, v.moved = v.values[:0], v.frames[:0], 0
+	v.values, v.frames, v.moved, v.merges = v.values[:0], v.frames[:0], 0, 0
 	if err := v.enter(OpBlock, nil, t.Results); err != nil {
 		return err
 	}
@@ -189,6 +189,9 @@ func (v *validator) block(in *Instr) error {
 		return err
 	}
 	if err := v.move(len(params) + len(results)); err != nil {
+		return err
+	}
+	if err := v.merge(in.Op); err != nil {
 		return err
 	}
 	return v.enter(in.Op, params, results)
