@@ -29,8 +29,19 @@ func spec(p *installed, l listedTool, name string, rights capability.Rights) too
 		Description: l.Description, InputSchema: l.InputSchema,
 		Labels: capability.ToolLabels(e, rights, capability.Surroundings{}),
 		Cites:  e.Cites, Merge: e.Merge, StreamArgs: e.StreamArgs, StopsLoop: e.StopsLoop,
-		Needs: e.Needs, Reminder: e.Reminder,
+		Needs: e.Needs, Reminder: e.Reminder, Reaches: reaches(rights),
 	}
+}
+
+// reaches names the capabilities that are not denied, in a fixed order.
+func reaches(rights capability.Rights) []string {
+	var names []string
+	for _, c := range capability.Catalogue() {
+		if rights.Of(c.Name).Mode != capability.Deny {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // guestTool is a tool of an installed plugin.

@@ -19,6 +19,8 @@ var (
 	// searchWASM is the built-in plugin with its manifest, searchPortable the same
 	// built with the tag portable, probeWASM the probe without a manifest.
 	searchWASM, searchPortable, probeWASM []byte
+	// memoryWASM and filesWASM are built-in plugins with their manifests.
+	memoryWASM, filesWASM []byte
 )
 
 func TestMain(m *testing.M) {
@@ -49,6 +51,18 @@ func buildAll(dir string) (err error) {
 	}
 	if probeWASM, err = build(probe, "./testdata/probe"); err != nil {
 		return err
+	}
+	for name, wasm := range map[string]*[]byte{"memory": &memoryWASM, "files": &filesWASM} {
+		if *wasm, err = build(filepath.Join(dir, name+".wasm"), "../../plugins/"+name); err != nil {
+			return err
+		}
+		manifest, err := os.ReadFile("../../plugins/" + name + "/manifest.json")
+		if err != nil {
+			return err
+		}
+		if *wasm, err = pack.WithSection(*wasm, pack.SectionManifest, manifest); err != nil {
+			return err
+		}
 	}
 	// The compiler leaves custom sections out, so the code serves with every manifest.
 	warm := exec.Command("go", "test", "-count=1", "./testdata/warm")

@@ -53,6 +53,13 @@ type Config struct {
 	Audit audit.Recorder
 	// Knowledge is nil where this host has none; then it is unavailable.
 	Knowledge Knowledge
+	// Memories keeps what is remembered about people, nil for none.
+	Memories Memories
+	// Files keeps what people attached, nil for none.
+	Files Files
+	// MemoryChanged is told of what a plugin changed: change is created, updated
+	// or removed. nil to tell nobody.
+	MemoryChanged func(userID, memoryID, change string)
 	// Egress lets requests out; nil for none.
 	Egress *egress.Guard
 	// Asker is nil where nobody can be asked; then mode ask denies.
@@ -91,8 +98,11 @@ func New(ctx context.Context, config Config) (*Manager, error) {
 	}
 	m := &Manager{config: config, grants: &grantStore{config.Storage}, plugins: map[string]*installed{}}
 	var err error
+	functions := hostFunctions(config.Knowledge, config.Storage, web{config.Egress, egress.NewRate(config.Now)})
+	functions = append(functions, memory{config.Memories, config.MemoryChanged}.functions()...)
+	functions = append(functions, files{config.Files}.functions()...)
 	m.gate, err = gate.New(gate.Config{
-		Functions: hostFunctions(config.Knowledge, config.Storage, web{config.Egress, egress.NewRate(config.Now)}),
+		Functions: functions,
 		Grants:    m.grants, Users: config.Users, Audit: config.Audit, Asker: config.Asker,
 		Now: config.Now, Logger: config.Logger,
 	})

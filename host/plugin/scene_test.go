@@ -32,6 +32,8 @@ type scene struct {
 	log     *audit.Log
 	manager *plugin.Manager
 	owner   store.Principal
+	// changes are what was told of memories.
+	changes []string
 }
 
 func open(t *testing.T) *scene {
@@ -70,6 +72,7 @@ func (s *scene) start(t *testing.T) {
 	}
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
 		Engine: s.engine, Registry: reg, Storage: s.store.Space("sandbox"), Audit: s.log, Knowledge: s.base,
+		Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
 		Now: func() time.Time { return noon },
 	})
 	if err != nil {
@@ -160,6 +163,9 @@ func (w *watcher) Documents(docs []tool.Document) {
 	w.note("documents")
 }
 func (w *watcher) Files([]tool.File) { w.note("files") }
+func (w *watcher) Memory(operation, _, text string) {
+	w.note("memory " + operation + " " + text)
+}
 
 // packed puts a manifest with these capabilities into a module.
 func packed(t *testing.T, wasm []byte, manifest string) []byte {

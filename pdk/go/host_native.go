@@ -62,6 +62,10 @@ func hostKVPut(in []byte) []byte           { return native("kv_put")(in) }
 func hostKVDelete(in []byte) []byte        { return native("kv_delete")(in) }
 func hostKVList(in []byte) []byte          { return native("kv_list")(in) }
 func hostEmit(in []byte) []byte            { return native("emit")(in) }
+func hostMemoryList(in []byte) []byte      { return native("memory_list")(in) }
+func hostMemoryApply(in []byte) []byte     { return native("memory_apply")(in) }
+func hostFileList(in []byte) []byte        { return native("file_list")(in) }
+func hostFileRead(in []byte) []byte        { return native("file_read")(in) }
 func hostHTTPFetch(in []byte) []byte       { return native("http_fetch")(in) }
 func hostHTTPFetchAll(in []byte) []byte    { return native("http_fetch_all")(in) }
 

@@ -73,6 +73,18 @@ func userHTTPFetch(offset uint64) uint64
 //go:wasmimport extism:host/user http_fetch_all
 func userHTTPFetchAll(offset uint64) uint64
 
+//go:wasmimport extism:host/user memory_list
+func userMemoryList(offset uint64) uint64
+
+//go:wasmimport extism:host/user memory_apply
+func userMemoryApply(offset uint64) uint64
+
+//go:wasmimport extism:host/user file_list
+func userFileList(offset uint64) uint64
+
+//go:wasmimport extism:host/user file_read
+func userFileRead(offset uint64) uint64
+
 //go:wasmimport wasi_snapshot_preview1 random_get
 func wasiRandomGet(buf unsafe.Pointer, length uint32) uint32
 
@@ -136,6 +148,10 @@ func hostKVPut(in []byte) []byte           { return ask(userKVPut, in) }
 func hostKVDelete(in []byte) []byte        { return ask(userKVDelete, in) }
 func hostKVList(in []byte) []byte          { return ask(userKVList, in) }
 func hostEmit(in []byte) []byte            { return ask(userEmit, in) }
+func hostMemoryList(in []byte) []byte      { return ask(userMemoryList, in) }
+func hostMemoryApply(in []byte) []byte     { return ask(userMemoryApply, in) }
+func hostFileList(in []byte) []byte        { return ask(userFileList, in) }
+func hostFileRead(in []byte) []byte        { return ask(userFileRead, in) }
 func hostHTTPFetch(in []byte) []byte       { return ask(userHTTPFetch, in) }
 func hostHTTPFetchAll(in []byte) []byte    { return ask(userHTTPFetchAll, in) }
 

@@ -86,6 +86,9 @@ type MemoryParams struct {
 	Access Set `json:"access,omitempty"`
 }
 
+// Can tells whether access, read or write, is allowed.
+func (p *MemoryParams) Can(access string) bool { return p != nil && p.Access.has(access) }
+
 func (p *MemoryParams) Narrow(o Params) Params {
 	return &MemoryParams{Access: p.Access.and(o.(*MemoryParams).Access)}
 }
@@ -104,6 +107,9 @@ type FilesParams struct {
 	// MaxBytes caps what one call writes, 0 for no cap of its own.
 	MaxBytes int64 `json:"max_bytes,omitempty"`
 }
+
+// Can tells whether access, read or write, is allowed.
+func (p *FilesParams) Can(access string) bool { return p != nil && p.Access.has(access) }
 
 func (p *FilesParams) Narrow(o Params) Params {
 	q := o.(*FilesParams)

@@ -1,0 +1,169 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/gate"
+)
+
+// Files is what plugins reach of the files that people attached.
+type Files interface {
+	Files(ctx context.Context, p store.Principal) ([]store.File, error)
+	File(ctx context.Context, p store.Principal, id string) (store.File, error)
+	FileText(ctx context.Context, p store.Principal, id string) ([]byte, error)
+	// Run and Branch lead from a run to the path of messages that it answers.
+	Run(ctx context.Context, p store.Principal, id string) (store.Run, error)
+	Branch(ctx context.Context, p store.Principal, sessionID, leafMessageID string) ([]store.Message, error)
+}
+
+// files serves the capability files.
+type files struct{ store Files }
+
+type fileListArgs struct{}
+
+type fileReadArgs struct {
+	FileID string `json:"file_id"`
+	// Offset and Limit count Unicode code points; a Limit of 0 is the most.
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
+}
+
+// fileView is a file as a guest sees it.
+type fileView struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	MediaType  string `json:"media_type"`
+	Bytes      int64  `json:"bytes"`
+	Characters int    `json:"characters"`
+	Lines      int    `json:"lines"`
+	CreatedAt  string `json:"created_at"`
+}
+
+func (f files) functions() []gate.Function {
+	return []gate.Function{
+		gate.Typed("file_list", capability.Files, func(fileListArgs) string { return "list files" }, f.list),
+		gate.Typed("file_read", capability.Files, func(a fileReadArgs) string { return "read file " + a.FileID }, f.read),
+	}
+}
+
+// reach returns the right under which the call reads.
+func (f files) reach(ctx context.Context) (*capability.FilesParams, error) {
+	if f.store == nil {
+		return nil, gate.Errorf(gate.Unavailable, "This host keeps no files.")
+	}
+	params, ok := gate.Right(ctx).Params.(*capability.FilesParams)
+	if !ok || !params.Can("read") {
+		return nil, gate.Errorf(gate.Denied, "The capability files was granted without read.")
+	}
+	return params, nil
+}
+
+// reached returns the files that the call may read, in the order in which they
+// were attached: those of the person, or those on the path of messages that the
+// run answers.
+func (f files) reached(ctx context.Context, c *gate.Call, params *capability.FilesParams) ([]store.File, error) {
+	p := store.Principal{UserID: c.User}
+	if params.Scope == "user" {
+		list, err := f.store.Files(ctx, p)
+		if len(list) == 0 && err != nil {
+			return nil, err
+		}
+		slices.Reverse(list)
+		return list, nil
+	}
+	run, err := f.store.Run(ctx, p, c.Run)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, gate.Errorf(gate.Unavailable, "This call belongs to no conversation, so there are no files.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	branch, err := f.store.Branch(ctx, p, run.Session, run.UserMessage)
+	if err != nil {
+		return nil, err
+	}
+	var list []store.File
+	for _, m := range branch {
+		for _, ref := range m.Files {
+			if slices.ContainsFunc(list, func(known store.File) bool { return known.ID == ref.ID }) {
+				continue
+			}
+			file, err := f.store.File(ctx, p, ref.ID)
+			if errors.Is(err, store.ErrNotFound) {
+				continue // deleted
+			}
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, file)
+		}
+	}
+	return list, nil
+}
+
+func (f files) list(ctx context.Context, c *gate.Call, _ fileListArgs) (any, error) {
+	params, err := f.reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := f.reached(ctx, c, params)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]fileView, len(list))
+	for i, file := range list {
+		views[i] = fileView{file.ID, file.Name, file.MediaType, file.Bytes, file.Characters, file.Lines, file.CreatedAt.Format(time.RFC3339)}
+	}
+	return map[string]any{"files": views}, nil
+}
+
+func (f files) read(ctx context.Context, c *gate.Call, a fileReadArgs) (any, error) {
+	params, err := f.reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a.Offset < 0 || a.Limit < 0 {
+		return nil, gate.Errorf(gate.Invalid, "offset and limit are not negative.")
+	}
+	list, err := f.reached(ctx, c, params)
+	if err != nil {
+		return nil, err
+	}
+	missing := gate.Errorf(gate.NotFound, "There is no such file in reach.")
+	if !slices.ContainsFunc(list, func(file store.File) bool { return file.ID == a.FileID }) {
+		return nil, missing
+	}
+	text, err := f.store.FileText(ctx, store.Principal{UserID: c.User}, a.FileID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.Limit == 0 || a.Limit > maxRead {
+		a.Limit = maxRead
+	}
+	return map[string]any{"text": part(text, a.Offset, a.Limit), "total": utf8.RuneCount(text)}, nil
+}
+
+// part returns limit code points of text from offset.
+func part(text []byte, offset, limit int) string {
+	from, to, n := len(text), len(text), 0
+	for i := range string(text) {
+		if n == offset {
+			from = i
+		}
+		if n == offset+limit {
+			to = i
+			break
+		}
+		n++
+	}
+	return string(text[from:to])
+}
