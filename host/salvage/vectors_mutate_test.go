@@ -62,6 +62,87 @@ func TestMutatedVectorsDoNotDependOnTheSplit(t *testing.T) {
 	}
 }
 
+// TestSoupDoesNotDependOnTheSplit strings markers, halves of vectors, prose and
+// single signs together as no model would.
+func TestSoupDoesNotDependOnTheSplit(t *testing.T) {
+	soup := soup{
+		calls:  load(t, filepath.Join("testdata", "calls.jsonl")),
+		prose:  load(t, filepath.Join("testdata", "prose.jsonl")),
+		random: rand.New(rand.NewPCG(5, 11)),
+	}
+	rounds := 6000
+	if testing.Short() {
+		rounds = 600
+	}
+	for i, failed := 0, 0; i < rounds && failed < 10; i++ {
+		v := soup.vector()
+		if found := splitProblem(t, v); found != "" {
+			failed++
+			v = shrink(t, v)
+			t.Errorf("%q tools %s open %v choice %q\n\t%s", v.Text, v.Tools, v.ReasoningOpen, v.ToolChoice, splitProblem(t, v))
+		}
+	}
+}
+
+type soup struct {
+	calls, prose []vector
+	random       *rand.Rand
+}
+
+var signs = []string{"{", "}", "[", "]", "\"", "'", "`", "```", "\n", "\n\n", " ", ">", "<", "<|", "|>", "/", "get_weather", "call:", "(", ")",
+	"{\"name\": \"ping\"}", "[ping()]", "{\"a\": [1, \"x\"]}", "function", "commentary to=functions.f", "Some text. ", "é", "｜", "\u00a0",
+	"```json\n", "~~~", "Action:", "functions.f:0", "<invoke name=\"f\">", "<parameter name=\"a\">", "<function=f>", "<parameter=a>", "</s:invoke>"}
+
+// piece is a marker, a sign, a text of prose.jsonl, or a stretch of a vector.
+func (s soup) piece() string {
+	switch s.random.IntN(6) {
+	case 0:
+		return markers[s.random.IntN(len(markers))]
+	case 1:
+		return signs[s.random.IntN(len(signs))]
+	case 2:
+		return s.prose[s.random.IntN(len(s.prose))].Text
+	}
+	text := s.calls[s.random.IntN(len(s.calls))].Text
+	from := s.random.IntN(len(text))
+	return text[from : from+s.random.IntN(len(text)-from+1)]
+}
+
+func (s soup) vector() vector {
+	var text strings.Builder
+	for range 1 + s.random.IntN(7) {
+		text.WriteString(s.piece())
+	}
+	v := vector{Text: strings.ToValidUTF8(text.String()[:min(4096, text.Len())], "")}
+	v.ID = v.Text
+	v.ReasoningOpen = s.random.IntN(6) == 0
+	v.ToolChoice = []string{"", "", "", "", "required", "none"}[s.random.IntN(6)]
+	if s.random.IntN(2) == 0 {
+		v.Tools = []byte(`[{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}, {"name": "ping"}]`)
+	}
+	return v
+}
+
+// shrink cuts stretches out of a failing text as long as it goes on failing.
+func shrink(t *testing.T, v vector) vector {
+	t.Helper()
+	for size := len(v.Text) / 2; size > 0; {
+		smaller := false
+		for at := 0; at+size <= len(v.Text) && !smaller; at++ {
+			w := v
+			w.Text = strings.ToValidUTF8(v.Text[:at]+v.Text[at+size:], "")
+			if splitProblem(t, w) != "" {
+				v, smaller = w, true
+			}
+		}
+		if !smaller {
+			size /= 2
+		}
+		size = min(size, len(v.Text)/2)
+	}
+	return v
+}
+
 func splitProblem(t *testing.T, v vector) string {
 	t.Helper()
 	o := v.options(t)
