@@ -45,6 +45,9 @@ func TestKillLosesNoAcknowledgedMessage(t *testing.T) {
 	defer model.Close()
 	model.Answer(slowAnswer)
 	data := t.TempDir()
+	if err := useModuleCache(data); err != nil {
+		t.Fatal(err)
+	}
 	config := fmt.Sprintf("probe: false\ndefault_model: slow\nmodels:\n  - name: slow\n    provider: openai\n    base_url: %s\n    model: slow\n", model.URL())
 	if err := os.WriteFile(filepath.Join(data, "bulkhead.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)

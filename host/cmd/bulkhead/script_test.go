@@ -20,8 +20,55 @@ import (
 	"github.com/bulkhead-host/bulkhead/plugins"
 )
 
+// moduleCache is one cache of compiled modules for all tests, as one data folder
+// has. It is filled by a test binary without the race detector, in which the
+// compiler is many times slower.
+var moduleCache string
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bulkhead": main})
+	if filepath.Base(os.Args[0]) != "bulkhead" { // else this is the command under test
+		dir, err := warmCache()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "compile the built-in plugins:", err)
+			os.Exit(1)
+		}
+		moduleCache = dir
+	}
+	testscript.Main(cleaning{m}, map[string]func(){"bulkhead": main})
+}
+
+func warmCache() (string, error) {
+	dir, err := os.MkdirTemp("", "bulkhead-cmd-*")
+	if err != nil {
+		return "", err
+	}
+	modules, err := filepath.Abs("../../../plugins/dist")
+	if err != nil {
+		return "", err
+	}
+	warm := exec.Command("go", "test", "-count=1", "../../plugin/testdata/warm")
+	warm.Env = append(os.Environ(), "WARM_CACHE="+dir, "WARM_MODULES="+modules)
+	if out, err := warm.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s(are they built? task build does it)", err, out)
+	}
+	return dir, nil
+}
+
+// cleaning removes the cache after the tests.
+type cleaning struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (c cleaning) Run() int {
+	defer os.RemoveAll(moduleCache)
+	return c.M.Run()
+}
+
+// useModuleCache makes a data folder use the tests' cache.
+func useModuleCache(data string) error {
+	if err := os.MkdirAll(filepath.Join(data, "cache"), 0o700); err != nil {
+		return err
+	}
+	return os.Symlink(moduleCache, filepath.Join(data, "cache", "modules"))
 }
 
 func TestScripts(t *testing.T) {
@@ -29,17 +76,12 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal("the built-in plugins are not built; run task build first: ", err)
 	}
-	// One cache of compiled modules for all scripts, as one data folder has.
-	cache := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BULKHEAD_DATA", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("HOME", e.WorkDir)
-			if err := os.MkdirAll(filepath.Join(e.WorkDir, "data", "cache"), 0o700); err != nil {
-				return err
-			}
-			if err := os.Symlink(cache, filepath.Join(e.WorkDir, "data", "cache", "modules")); err != nil {
+			if err := useModuleCache(filepath.Join(e.WorkDir, "data")); err != nil {
 				return err
 			}
 			return os.WriteFile(filepath.Join(e.WorkDir, "search.wasm"), search, 0o600)
