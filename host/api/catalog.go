@@ -2,8 +2,6 @@ package api
 
 import (
 	"github.com/gofiber/fiber/v2"
-
-	"github.com/bulkhead-host/bulkhead/host/llm"
 )
 
 type toolView struct {
@@ -12,11 +10,6 @@ type toolView struct {
 	Plugin      string   `json:"plugin"`
 	Description string   `json:"description"`
 	Labels      []string `json:"labels"`
-}
-
-// listModels lists what a person can pick.
-func (s *Server) listModels(c *fiber.Ctx) error {
-	return c.JSON(fiber.Map{"models": append([]llm.Info{}, s.cfg.Models.List()...), "default": s.cfg.Models.Default()})
 }
 
 // listTools lists what the caller's questions may use.

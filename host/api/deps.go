@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 
+	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
@@ -35,10 +37,29 @@ type Knowledge interface {
 	Search(ctx context.Context, p store.Principal, q knowledge.Query) ([]knowledge.Hit, error)
 }
 
-// Models lists the configured models.
+// Models are the models that a person can pick; catalog.Catalog is the one that
+// serves.
 type Models interface {
-	// List describes them in the order of the configuration.
+	// List describes them in the order in which they are shown.
 	List() []llm.Info
 	// Default is the name of the model that answers where none is picked.
 	Default() string
+}
+
+// ModelCatalog is Models that an operator can change while the host runs. The
+// errors are those of package catalog.
+type ModelCatalog interface {
+	Models
+	Get(name string) (llm.Model, error)
+	// Entries is List with where each model comes from.
+	Entries() []catalog.Entry
+	Draft(m config.Model) (llm.Model, error)
+	Add(m config.Model) error
+	Remove(name string) error
+	Choose(name string) error
+	// Looks tells whether Refresh looks for model servers on this machine.
+	Looks() bool
+	Refresh(ctx context.Context) error
+	// Offers lists what a server says it has.
+	Offers(ctx context.Context, baseURL string, apiKey llm.Key) ([]string, error)
 }

@@ -8,7 +8,8 @@ import (
 // Event tells a person's clients of something that happened outside a run or in
 // another tab. Events are not replayed: a client fetches anew when it connects.
 type Event struct {
-	// Topic is session, message, memory, document, plugin, grant, approval or run.
+	// Topic is session, message, memory, document, plugin, grant, approval,
+	// model or run.
 	Topic string `json:"topic"`
 	// ID is of the thing that changed; "" for more than one.
 	ID string `json:"id"`
@@ -48,6 +49,17 @@ func (h *Hub) Publish(user string, e Event) {
 	defer h.mu.Unlock()
 	for s := range h.subs[user] {
 		s.put(e)
+	}
+}
+
+// Broadcast hands e to every subscription. It never waits.
+func (h *Hub) Broadcast(e Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, subs := range h.subs {
+		for s := range subs {
+			s.put(e)
+		}
 	}
 }
 

@@ -83,18 +83,7 @@ func TestMetricsAreForThisMachineAndOperators(t *testing.T) {
 	if res, _ := h.do(h.request("GET", "/metrics", "", "X-Forwarded-For", "203.0.113.9")); res.StatusCode != http.StatusOK {
 		t.Errorf("an operator gets %d", res.StatusCode)
 	}
-	user, err := h.store.CreateUser(t.Context(), "anna", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, _, err := h.store.CreateLink(t.Context(), user.ID, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cookie, _, err := h.store.RedeemLink(t.Context(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cookie := h.signedIn("anna")
 	r := plain("X-Forwarded-For", "203.0.113.9")
 	r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
 	h.fails(r, http.StatusForbidden, codeForbidden)

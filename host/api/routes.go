@@ -41,6 +41,12 @@ func (s *Server) route() {
 	api.Delete("/documents/:id", s.deleteDocument)
 
 	operator := api.Group("", operatorOnly)
+	operator.Post("/models", s.postModel)
+	operator.Post("/models/test", s.testModel)
+	operator.Post("/models/refresh", s.refreshModels)
+	operator.Post("/models/offers", s.modelOffers)
+	operator.Put("/models/default", s.putDefaultModel)
+	operator.Delete("/models/:name", s.deleteModel)
 	operator.Get("/plugins", s.listPlugins)
 	operator.Get("/users", s.listUsers)
 	operator.Post("/users", s.postUser)

@@ -46,8 +46,9 @@ type Config struct {
 	Store     *store.Store
 	Turns     Turns
 	Knowledge Knowledge
-	Models    Models
-	Plugins   Plugins
+	// Models, where it is a ModelCatalog, can be changed by operators.
+	Models  Models
+	Plugins Plugins
 	// Page holds the browser client with index.html at its root; nil for none.
 	Page fs.FS
 	// Version is the host's own, for people.

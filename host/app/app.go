@@ -185,7 +185,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 func (a *App) openModels(context.Context) (err error) {
 	a.Models, err = catalog.New(catalog.Config{
 		Models: a.Config.Models, DefaultModel: a.Config.DefaultModel, Probe: a.Config.Probe,
-		Client: egress.ModelClient, Logger: a.Logger,
+		Client: egress.ModelClient, Storage: a.Store.Space("models"), Logger: a.Logger,
 	})
 	if err != nil {
 		return err

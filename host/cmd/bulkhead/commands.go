@@ -211,11 +211,52 @@ func pluginCommands(o *options) *cobra.Command {
 }
 
 func model(o *options) *cobra.Command {
-	return group("model", "The models that answer",
+	return group("model", "The models that answer", addModel(o),
+		o.json(&cobra.Command{Use: "test NAME", Short: "Ask a model one question and one that needs a tool", Args: cobra.ExactArgs(1),
+			RunE: settled(o, func(ctx context.Context, c *cli.Client, args []string) error {
+				return cli.TestModel(ctx, o.Options, c, args[0])
+			})}),
+		&cobra.Command{Use: "default NAME", Short: "Choose the model of new conversations", Args: cobra.ExactArgs(1),
+			RunE: settled(o, func(ctx context.Context, c *cli.Client, args []string) error {
+				return cli.ChooseModel(ctx, c, args[0])
+			})},
+		&cobra.Command{Use: "remove NAME", Short: "Remove a model that was added", Args: cobra.ExactArgs(1),
+			RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
+				return cli.RemoveModel(ctx, c, args[0])
+			})},
 		o.json(&cobra.Command{Use: "list", Short: "List the models", Args: cobra.NoArgs,
 			RunE: settled(o, func(ctx context.Context, c *cli.Client, _ []string) error {
 				return cli.ListModels(ctx, o.Options, c)
 			})}))
+}
+
+func addModel(o *options) *cobra.Command {
+	var m cli.NewModel
+	var key bool
+	c := &cobra.Command{Use: "add NAME", Short: "Add a model that can be asked at once", Args: cobra.ExactArgs(1)}
+	flags := c.Flags()
+	flags.StringVar(&m.BaseURL, "base-url", "", "where the model server listens, such as http://127.0.0.1:11434/v1")
+	flags.StringVar(&m.Model, "model", "", "what the server calls the model (default NAME)")
+	flags.StringVar(&m.Provider, "provider", "openai", "openai or ollama")
+	flags.IntVar(&m.ContextTokens, "context-tokens", 0, "the size of the model's window in tokens")
+	flags.BoolVar(&m.Default, "default", false, "make it the model of new conversations")
+	flags.BoolVar(&key, "key-stdin", false, "read the key from stdin; it is never shown again")
+	run := connected(o, func(ctx context.Context, client *cli.Client, _ []string) error {
+		return cli.AddModel(ctx, o.Options, client, m)
+	})
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		m.Name = args[0]
+		if m.Model == "" {
+			m.Model = args[0]
+		}
+		if key {
+			if m.APIKey, err = cli.ReadKey(c.InOrStdin()); err != nil {
+				return failed{err}
+			}
+		}
+		return run(c, args)
+	}
+	return c
 }
 
 func versionOf(o *options) *cobra.Command {

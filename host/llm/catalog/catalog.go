@@ -47,6 +47,9 @@ type Config struct {
 	// Client gives the client that reaches one model server, by its address, and
 	// nothing else; nil for egress.ModelClient.
 	Client func(baseURL string) *http.Client
+	// Storage keeps the models that are added while the host runs, with their keys,
+	// and the default that was chosen; nil for a catalog that takes none.
+	Storage Storage
 	// Logger gets a line for each server found or unusable; nil for none.
 	Logger *slog.Logger
 }
@@ -58,8 +61,15 @@ type Catalog struct {
 	configured []llm.Model
 	builtin    llm.Model
 
-	mu     sync.RWMutex // guards probed
+	// change is held by whoever changes what is stored.
+	change sync.Mutex
+
+	mu     sync.RWMutex // guards probed, added and chosen
 	probed []probed
+	// added are the models of Storage, in the order of their names.
+	added []addedModel
+	// chosen is the default that a person chose, "" for none.
+	chosen string
 
 	clientMu sync.Mutex // guards clients
 	// clients are those made so far, by address.
@@ -69,7 +79,8 @@ type Catalog struct {
 // probed is a model that was found, and where.
 type probed struct {
 	llm.Model
-	key string // address and the endpoint's name
+	key    string // address and the endpoint's name
+	target Target
 }
 
 // New returns a catalog of the configured models and the built-in one; it does
@@ -101,6 +112,9 @@ func New(cfg Config) (*Catalog, error) {
 			return nil, fmt.Errorf("model %q: %w", m.Name, err)
 		}
 		c.configured = append(c.configured, model)
+	}
+	if err := c.load(); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -161,8 +175,8 @@ func (c *Catalog) Get(name string) (llm.Model, error) {
 	return nil, fmt.Errorf("%q: %w", name, ErrUnknown)
 }
 
-// List returns what a person may pick: the configured models, those found on this
-// machine, the built-in one.
+// List returns what a person may pick: the configured models, those added
+// while the host ran, those found on this machine, the built-in one.
 func (c *Catalog) List() []llm.Info {
 	models := c.all()
 	infos := make([]llm.Info, 0, len(models))
@@ -172,13 +186,17 @@ func (c *Catalog) List() []llm.Info {
 	return infos
 }
 
-// Default returns the name of the model of a new conversation: the one that the
-// configuration names where it is there, else the first of List.
+// Default returns the name of the model of a new conversation: the one that was
+// chosen while the host ran, else the one that the configuration names, where it
+// is there, else the first of List.
 func (c *Catalog) Default() string {
 	models := c.all()
-	for _, m := range models {
-		if m.Info().Name == c.cfg.DefaultModel {
-			return c.cfg.DefaultModel
+	c.mu.RLock()
+	chosen := c.chosen
+	c.mu.RUnlock()
+	for _, wanted := range []string{chosen, c.cfg.DefaultModel} {
+		if slices.ContainsFunc(models, func(m llm.Model) bool { return m.Info().Name == wanted }) {
+			return wanted
 		}
 	}
 	return models[0].Info().Name
@@ -199,6 +217,9 @@ func (c *Catalog) all() []llm.Model {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	out := slices.Clone(c.configured)
+	for _, a := range c.added {
+		out = append(out, a.Model)
+	}
 	for _, p := range c.probed {
 		out = append(out, p.Model)
 	}

@@ -39,6 +39,12 @@ const (
 	maxNameBytes = 200
 )
 
+// StatusError is returned when a server answers with a status that is not 200.
+type StatusError struct{ Status int }
+
+// Error implements error.
+func (e *StatusError) Error() string { return fmt.Sprintf("status %d", e.Status) }
+
 // sighting is what one target offers.
 type sighting struct {
 	target Target
@@ -66,19 +72,27 @@ func (c *Catalog) look(ctx context.Context) []sighting {
 func (c *Catalog) ask(ctx context.Context, target Target) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ProbeTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.BaseURL+"/models", nil)
+	return c.list(ctx, target.BaseURL, llm.Key{})
+}
+
+// list asks a server for the models that it has.
+func (c *Catalog) list(ctx context.Context, baseURL string, apiKey llm.Key) ([]string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/models", nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("User-Agent", "bulkhead")
 	req.Header.Set("Accept", "application/json")
-	res, err := c.client(target.BaseURL).Do(req)
+	if !apiKey.IsZero() {
+		req.Header.Set("Authorization", "Bearer "+apiKey.Reveal())
+	}
+	res, err := c.client(baseURL).Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("status %d", res.StatusCode)
+		return nil, &StatusError{res.StatusCode}
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxListBytes))
 	if err != nil {
@@ -130,6 +144,9 @@ func (c *Catalog) merge(found []sighting) []probed {
 		}
 		known[key(base, m.Model)] = true
 	}
+	for _, a := range c.added {
+		taken[a.config.Name], known[a.key()] = true, true
+	}
 	var out []probed
 	for _, s := range found {
 		for _, model := range s.models {
@@ -167,7 +184,7 @@ func (c *Catalog) found(target Target, k, name, model string) (probed, error) {
 	if err != nil {
 		return probed{}, err
 	}
-	return probed{Model: llm.Model(m), key: k}, nil
+	return probed{Model: llm.Model(m), key: k, target: target}, nil
 }
 
 // shownName is the model's name; a server that names a file by its path, as

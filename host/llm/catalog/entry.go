@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+)
+
+// Origin is where a model comes from.
+type Origin string
+
+// The origins of models.
+const (
+	// Configured: it stands in the configuration.
+	Configured Origin = "configured"
+	// Added: it was added while the host ran.
+	Added Origin = "added"
+	// Found: a server on this machine offers it.
+	Found Origin = "found"
+	// Builtin: it comes with the host.
+	Builtin Origin = "builtin"
+)
+
+// Entry is a model as an operator sees it. It holds no key.
+type Entry struct {
+	llm.Info
+	Origin Origin
+	// BaseURL is where it is reached, "" for the built-in one.
+	BaseURL string
+	// HasKey tells whether a key is sent.
+	HasKey bool
+}
+
+// Entries returns what List does, with where each model comes from.
+func (c *Catalog) Entries() []Entry {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []Entry
+	builtin := false
+	byName := map[string]config.Model{}
+	for _, m := range c.cfg.Models {
+		byName[m.Name] = m
+	}
+	for _, m := range c.configured {
+		builtin = builtin || m == c.builtin
+		out = append(out, entryOf(m, Configured, byName[m.Info().Name]))
+	}
+	for _, a := range c.added {
+		out = append(out, entryOf(a.Model, Added, a.config))
+	}
+	for _, p := range c.probed {
+		out = append(out, Entry{Info: p.Info(), Origin: Found, BaseURL: p.target.BaseURL})
+	}
+	if !builtin {
+		out = append(out, Entry{Info: c.builtin.Info(), Origin: Builtin})
+	}
+	return out
+}
+
+func entryOf(m llm.Model, origin Origin, cfg config.Model) Entry {
+	e := Entry{Info: m.Info(), Origin: origin, BaseURL: cfg.BaseURL, HasKey: !cfg.APIKey.IsZero()}
+	switch cfg.Provider {
+	case config.ProviderOllama:
+		e.BaseURL = ollamaBase(cfg.BaseURL)
+	case config.ProviderExtractive:
+		e.Origin = Builtin
+	}
+	return e
+}
+
+// Looks tells whether Refresh looks for model servers on this machine.
+func (c *Catalog) Looks() bool { return c.cfg.Probe }
+
+// Offers lists the models that a server says it has: one GET of its list. The
+// error is a *MistakeError for an address that is none, else it says what the
+// server did.
+func (c *Catalog) Offers(ctx context.Context, baseURL string, apiKey llm.Key) ([]string, error) {
+	baseURL = strings.TrimRight(strings.TrimSpace(baseURL), "/")
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+		return nil, &MistakeError{"base_url", "The address must look like http://127.0.0.1:11434/v1."}
+	}
+	return c.list(ctx, baseURL, apiKey)
+}
