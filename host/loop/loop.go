@@ -97,7 +97,10 @@ type runner struct {
 	// toldNoTools says that the model was told that no tools remain.
 	toldNoTools bool
 	repairs     int
-	toldShorter bool
+	// reasoningOpen says that the model's prompt opens its reasoning, as an earlier
+	// step showed.
+	reasoningOpen bool
+	toldShorter   bool
 	// reminders are for the next step only.
 	reminders []string
 }
@@ -163,7 +166,9 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 	out, err := step.Decode(ctx, step.Input{
 		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice},
 		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0, Now: l.Now,
+		ReasoningOpen: l.reasoningOpen,
 	})
+	l.reasoningOpen = out.ReasoningOpen
 	l.turn = out.NextTurn
 	l.text.WriteString(out.Shown)
 	l.addUsage(out.Usage)

@@ -58,7 +58,10 @@ type Output struct {
 	// Malformed counts pieces of markup that were meant as calls and could not be
 	// read.
 	Malformed int
-	Usage     llm.Usage
+	// ReasoningOpen says that the model closed reasoning which it had not opened:
+	// its prompt opens it, and the next step should know.
+	ReasoningOpen bool
+	Usage         llm.Usage
 	// Finish is why the model stopped, "" after an error.
 	Finish llm.FinishReason
 }
@@ -67,7 +70,7 @@ type Output struct {
 // before it returns. The error is ctx.Err() after a cancellation, else an
 // *llm.Error.
 func Decode(ctx context.Context, in Input) (Output, error) {
-	d := &decoder{in: in, turn: in.Turn, parser: salvage.New(salvage.Options{ReasoningOpen: in.ReasoningOpen})}
+	d := &decoder{in: in, turn: in.Turn, parser: salvage.New(in.salvageOptions())}
 	err := d.read(ctx)
 	d.finish()
 	return d.output(), err
@@ -104,8 +107,10 @@ type decoder struct {
 	shown     strings.Builder
 	reasoning strings.Builder
 	malformed int
-	usage     *llm.Usage
-	finished  llm.FinishReason
+	// loneCloser says that reasoning was closed which nothing had opened.
+	loneCloser bool
+	usage      *llm.Usage
+	finished   llm.FinishReason
 }
 
 type nativeCall struct {
@@ -161,6 +166,8 @@ func (d *decoder) parsed(events []salvage.Event) {
 			d.salvaged = append(d.salvaged, Call(e))
 		case salvage.Malformed:
 			d.malformed++
+		case salvage.Notice:
+			d.loneCloser = d.loneCloser || e.Code == salvage.NoticeLoneCloser
 		}
 	}
 }
@@ -256,18 +263,11 @@ func (d *decoder) emit(obj packet.Obj) { d.in.Emit.Emit(packet.At(d.turn, 0), ob
 func (d *decoder) output() Output {
 	out := Output{
 		NextTurn: d.turn, Text: d.text.String(), Shown: d.shown.String(), Reasoning: d.reasoning.String(),
-		Malformed: d.malformed, Finish: d.finished,
+		Malformed: d.malformed, ReasoningOpen: d.in.ReasoningOpen || d.loneCloser, Finish: d.finished,
 	}
 	if d.usage != nil {
 		out.Usage = *d.usage
 	}
-	for _, c := range d.native {
-		out.Calls = append(out.Calls, Call{Name: c.name, Arguments: c.arguments.String()})
-	}
-	for _, c := range d.salvaged {
-		if !slices.Contains(out.Calls, c) { // the same call may come both ways
-			out.Calls = append(out.Calls, c)
-		}
-	}
+	out.Calls = d.calls()
 	return out
 }

@@ -1,0 +1,82 @@
+package step
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/salvage"
+)
+
+// salvageOptions tells the fallback parser what the model was told.
+func (in Input) salvageOptions() salvage.Options {
+	o := salvage.Options{
+		ReasoningOpen: in.ReasoningOpen,
+		Required:      in.Request.Choice == llm.ChoiceRequired,
+		None:          in.Request.Choice == llm.ChoiceNone,
+	}
+	for _, t := range in.Request.Tools {
+		o.Tools = append(o.Tools, salvage.Tool{Name: t.Name, Parameters: t.Parameters})
+	}
+	return o
+}
+
+// calls returns what the model called: natively first, then the calls in its text
+// that did not come natively too.
+func (d *decoder) calls() []Call {
+	var calls []Call
+	for _, c := range d.native {
+		calls = append(calls, d.repaired(Call{Name: c.name, Arguments: c.arguments.String()}))
+	}
+	native := calls
+	for _, c := range d.salvaged {
+		if !slices.ContainsFunc(native, func(n Call) bool { return n.same(c) }) {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// repaired mends the arguments of a native call that are no JSON object, as far as
+// they can be: quantised models make mistakes in the tool-call channel too.
+func (d *decoder) repaired(c Call) Call {
+	var object map[string]json.RawMessage
+	if c.Arguments == "" || json.Unmarshal([]byte(c.Arguments), &object) == nil {
+		return c
+	}
+	for _, t := range d.in.Request.Tools {
+		if t.Name != c.Name {
+			continue
+		}
+		if fitted, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil {
+			c.Arguments = fitted
+		}
+	}
+	return c
+}
+
+// same tells whether two calls have the same name and, as JSON, the same
+// arguments.
+func (c Call) same(other Call) bool {
+	return c.Name == other.Name && bytes.Equal(canonical(c.Arguments), canonical(other.Arguments))
+}
+
+// canonical writes JSON with sorted keys and without whitespace. What is no JSON
+// stays as it is.
+func canonical(arguments string) []byte {
+	if arguments == "" {
+		arguments = "{}"
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(arguments)))
+	decoder.UseNumber()
+	var v any
+	if decoder.Decode(&v) != nil {
+		return []byte(arguments)
+	}
+	data, err := json.Marshal(v)
+	if err != nil { // what was decoded encodes
+		return []byte(arguments)
+	}
+	return data
+}
