@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tetratelabs/wazero"
+
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
 	w "github.com/bulkhead-host/bulkhead/runtime/wasmbin/wasmtest"
 )
@@ -101,4 +103,29 @@ func BenchmarkInstrument(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkCompile measures what fuel adds to the compiler's work, and to the size of the
+// module.
+func BenchmarkCompile(b *testing.B) {
+	rewritten := instrument(b, mixed, Options{})
+	var best [2]time.Duration
+	for b.Loop() {
+		for i, wasm := range [][]byte{mixed, rewritten} {
+			rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfigCompiler())
+			begin := time.Now()
+			if _, err := rt.CompileModule(b.Context(), wasm); err != nil {
+				b.Fatal(err)
+			}
+			if took := time.Since(begin); best[i] == 0 || took < best[i] {
+				best[i] = took
+			}
+			if err := rt.Close(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(best[1])/float64(best[0]), "ratio")
+	b.ReportMetric(float64(best[0])/1e6, "plain-ms")
+	b.ReportMetric(float64(len(rewritten))/float64(len(mixed)), "size-ratio")
 }

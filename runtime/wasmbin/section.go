@@ -1,13 +1,15 @@
-// Package wasmbin reads WebAssembly module bytes that strangers wrote, within
-// bounds, before any other part of the host sees them.
+// Package wasmbin reads, validates and rewrites WebAssembly module bytes that strangers
+// wrote, within bounds, before any other part of the host sees them.
 //
-// Module bytes come in; out go the module's sections, a summary of what it
-// declares (Read), and a copy that is safe to hand to the compiler (Harden). A
-// module that is malformed, too large, or asks for what this runtime does not run
-// is refused with an *Error whose message is a sentence for a person. Reading
-// never allocates more than a small multiple of the module's size.
+// Module bytes come in; out go the module's sections, a summary of what it declares
+// (Read), a verdict on its code (Validate), a copy with imports, functions, globals and
+// exports added and every index shifted (Rewrite), and a copy that is safe to hand to the
+// compiler (Harden). A module that is malformed, invalid, too large, or asks for what
+// this runtime does not run is refused with an *Error whose message is a sentence for a
+// person. Reading never allocates more than a small multiple of the module's size.
 //
-// It knows the binary format of WebAssembly 2.0 and nothing of who runs a module.
+// It knows the binary format of WebAssembly 2.0
+// (https://www.w3.org/TR/wasm-core-2/#binary-format) and nothing of who runs a module.
 package wasmbin
 
 import "bytes"
