@@ -37,6 +37,7 @@ const (
 	codeNotFound    = "not_found"
 	codeConflict    = "conflict"
 	codeInternal    = "internal"
+	codeFull        = "full"
 )
 
 // statusOf gives the HTTP status for each code that may reach a client.
@@ -56,6 +57,10 @@ var statusOf = map[string]int{
 	"unknown_user":     http.StatusNotFound,
 	"unknown_model":    http.StatusBadRequest,
 	"unknown_tool":     http.StatusBadRequest,
+	"unknown_file":     http.StatusNotFound,
+	"unknown_memory":   http.StatusNotFound,
+	"not_text":         http.StatusUnsupportedMediaType,
+	codeFull:           http.StatusConflict,
 	"busy":             http.StatusConflict,
 }
 

@@ -42,8 +42,6 @@ type sendBody struct {
 // unsupported names the first field that asks for what this host has not.
 func (b sendBody) unsupported() string {
 	switch {
-	case len(b.Files) > 0:
-		return "files"
 	case b.AgentID != "":
 		return "agent_id"
 	case b.DeepResearch:

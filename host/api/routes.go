@@ -34,6 +34,16 @@ func (s *Server) route() {
 	api.Get("/runs/:run/packets", s.runPackets)
 	api.Get("/runs/:run/events", s.runEvents)
 
+	api.Get("/memories", s.listMemories)
+	api.Post("/memories", s.postMemory)
+	api.Patch("/memories/:id", s.patchMemory)
+	api.Delete("/memories/:id", s.deleteMemory)
+
+	api.Get("/files", s.listFiles)
+	api.Post("/files", s.postFiles)
+	api.Get("/files/:id", s.getFile)
+	api.Delete("/files/:id", s.deleteFile)
+
 	api.Get("/documents", s.listDocuments)
 	api.Post("/documents", s.postDocuments)
 	api.Get("/documents/search", s.searchDocuments)

@@ -180,7 +180,7 @@ func (s *Server) newHTTP(local bool) *fasthttp.Server {
 
 // bodyLimit lets uploads be larger than anything else.
 func bodyLimit(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if string(h.Method()) == fiber.MethodPost && string(h.RequestURI()) == apiRoot+"/documents" {
+	if string(h.Method()) == fiber.MethodPost && (string(h.RequestURI()) == apiRoot+"/documents" || string(h.RequestURI()) == apiRoot+"/files") {
 		return fasthttp.RequestConfig{MaxRequestBodySize: maxUploadBytes}
 	}
 	return fasthttp.RequestConfig{MaxRequestBodySize: maxBodyBytes}

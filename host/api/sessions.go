@@ -38,6 +38,8 @@ type messageView struct {
 	Run        string `json:"run,omitempty"`
 	Status     string `json:"status"`
 	CreatedAt  string `json:"created_at"`
+	// Files are what the person attached.
+	Files []fileRefView `json:"files,omitempty"`
 	// Error is what ended the answer, for a person.
 	Error *Fault `json:"error,omitempty"`
 }
@@ -129,8 +131,11 @@ func (s *Server) getSession(c *fiber.Ctx) error {
 		view.LiveRun = live[0].Run
 	}
 	views := make([]messageView, 0, len(messages))
+	here := s.filesHere(who, messages)
 	for _, m := range messages {
-		views = append(views, viewMessage(m))
+		v := viewMessage(m)
+		v.Files = viewRefs(m.Files, here)
+		views = append(views, v)
 	}
 	return c.JSON(fiber.Map{"session": view, "messages": views, "live_runs": liveRuns(live)})
 }
