@@ -45,7 +45,7 @@ func (a *after) echoes(body string) bool {
 // call of the same block is read, anything else is text.
 func (p *Parser) stepAfter(in string, final bool) (int, bool) {
 	i := p.after.scanned
-	for i < len(in) && blank(in[i]) {
+	for i < len(in) && blank(in[i]) && i <= maxSpace {
 		i++
 	}
 	p.after.scanned = i

@@ -234,12 +234,20 @@ func decideMore(v verdict) answer {
 
 // stepBare reads on while the answer can be bare calls.
 func (p *Parser) stepBare(in string, final bool) (int, bool) {
+	if len(in) <= MaxCallBytes {
+		return p.readBare(in, final)
+	}
+	n, again := p.readBare(in[:MaxCallBytes+1], false)
+	if n == 0 && !again {
+		p.notice(NoticeTooLong)
+		return p.leaveBare()
+	}
+	return n, again
+}
+
+func (p *Parser) readBare(in string, final bool) (int, bool) {
 	b := p.bare
 	for {
-		if len(in) > MaxCallBytes {
-			p.notice(NoticeTooLong)
-			return p.leaveBare()
-		}
 		if b.named != nil || b.inside {
 			switch b.read(p, in, final) {
 			case unknown:

@@ -227,10 +227,10 @@ func (b *brackets) comment(in string, final bool) (int, verdict) {
 			end += 2
 		}
 	}
-	if end < 0 {
-		if !final && len(rest) < maxComment {
-			return 0, more
-		}
+	if end < 0 && !final && len(rest) < maxComment {
+		return 0, more
+	}
+	if end < 0 || end >= maxComment {
 		end = 2
 	}
 	b.pos += end

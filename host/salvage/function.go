@@ -22,7 +22,11 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 			if a == unknown {
 				return 0, more
 			}
-			if a == no && !strings.HasPrefix(in[j:], cdataOpen) {
+			hit, partial := startsWithAny(in[j:], cdataOpeners)
+			if a == no && partial && !final {
+				return 0, more
+			}
+			if a == no && !hit {
 				return 0, reject
 			}
 			if t.closing && t.kind != functionTag && t.kind != wrapperTag {

@@ -17,13 +17,11 @@ func (c *call) readHarmony(in string, final bool) (int, verdict) {
 	}
 	if v == more {
 		switch {
-		case c.sentence && (final || len(in) >= maxHead):
-			return 0, reject
-		case c.d.lineStart && (final || len(in) >= maxHead):
-			return 0, reject
-		case !final && len(in) < maxHead:
+		case !final && len(in) < maxHead+len("<|message|>"):
 			return 0, more
-		case final && len(in) < maxHead:
+		case c.sentence, c.d.lineStart:
+			return 0, reject
+		case len(in) < maxHead:
 			return len(in), strip // a header that was cut off
 		}
 		return 0, strip
@@ -145,7 +143,7 @@ func (c *call) readRecipient(in string, final bool) (int, verdict) {
 			}
 			return 0, reject
 		}
-		name := strings.TrimSpace(in[:end])
+		name := strings.TrimSuffix(in[:end], "\r")
 		switch {
 		case name == "all":
 			return end + 1, strip
@@ -191,7 +189,7 @@ func jsonNext(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), "{
 // plainPrefix tells whether in may be the start of a name.
 func plainPrefix(in string) bool {
 	for i := range len(in) {
-		if !nameByte(in[i]) {
+		if !nameByte(in[i]) && in[i] < 0x80 {
 			return false
 		}
 	}

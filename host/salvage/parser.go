@@ -15,7 +15,10 @@
 // tool then gives the arguments their types (coerce.go).
 package salvage
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // MaxCallBytes bounds one open call. What grows beyond it is text.
 const MaxCallBytes = 4 << 20
@@ -164,6 +167,10 @@ func (p *Parser) finish() {
 // stepCall reads an open call.
 func (p *Parser) stepCall(in string, final bool) (int, bool) {
 	c := p.call
+	whole := in
+	if len(in) > MaxCallBytes { // any split sees the same of it
+		in, final = in[:runeStart(in, MaxCallBytes+1)], false
+	}
 	n, v := c.read(in, final)
 	if v == more {
 		if final { // a reader that waits at the end has nothing to give
@@ -171,11 +178,12 @@ func (p *Parser) stepCall(in string, final bool) (int, bool) {
 			p.call, p.mode = nil, afterCall
 			return len(in), true
 		}
-		if len(in) > MaxCallBytes {
+		if len(whole) > MaxCallBytes {
 			p.notice(NoticeTooLong)
 			p.reject("")
+			p.place.seen(in)
 			p.say(in)
-			return len(in), false
+			return len(in), true
 		}
 		return 0, false
 	}
@@ -194,6 +202,13 @@ func (p *Parser) stepCall(in string, final bool) (int, bool) {
 		p.settle(in[:n])
 	}
 	return n, true
+}
+
+// runeStart returns the last place up to n where a character begins.
+func runeStart(in string, n int) int {
+	for n = min(n, len(in)); n > 0 && n < len(in) && !utf8.RuneStart(in[n]); n-- {
+	}
+	return n
 }
 
 // reject puts an opener that was none back into the text.

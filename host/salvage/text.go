@@ -282,11 +282,11 @@ func (p *Parser) orphan(in string, n int, final bool) answer {
 	if !p.place.lineStart {
 		return no
 	}
-	for ; n < len(in); n++ {
+	for end := n + maxGap; n < len(in); n++ {
 		if in[n] == '\n' {
 			return yes
 		}
-		if !blank(in[n]) {
+		if !blank(in[n]) || n == end {
 			return no
 		}
 	}

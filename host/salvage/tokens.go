@@ -106,9 +106,9 @@ func (c *call) readOpen(in string, final bool) (int, verdict) {
 	if c.head == nil {
 		at, after, v := c.find.scan(in, []string{"<|sep|>"}, final)
 		switch {
-		case v == more && !final && len(in) < maxTag:
+		case v == more && !final && len(in) < maxTag+len("<|sep|>"):
 			return 0, more
-		case v == more:
+		case v == more || at > maxTag:
 			return 0, reject
 		}
 		word, attrs, _ := strings.Cut(strings.TrimSpace(in[:at]), " ")
@@ -167,7 +167,7 @@ func afterWord(in string, at int, final bool) (closedWord, answer) {
 	rest := in[at:]
 	n := strings.Index(rest, "<|sep|>")
 	if n < 0 || n > 64 {
-		if n < 0 && !final && len(rest) < 64 {
+		if n < 0 && !final && len(rest) < 64+len("<|sep|>") {
 			return closedWord{}, unknown
 		}
 		return closedWord{end: at}, no
