@@ -9,6 +9,20 @@ import (
 // answer is the text for a person, with markers such as [12].
 func (t *turn) answer() string {
 	f := read(t.results)
+	if text := t.confirmed(); text != "" {
+		return text
+	}
+	if t.asksForMemories() {
+		return t.memories()
+	}
+	f.passages = append(t.attachedPassages(), f.passages...)
+	if memory, personal := t.recall(); memory != "" {
+		told := "You told me: " + memory
+		if personal || len(f.passages) == 0 {
+			return told
+		}
+		return told + "\n\n" + t.quote(f)
+	}
 	if len(f.passages) > 0 {
 		return t.quote(f)
 	}

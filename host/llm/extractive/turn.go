@@ -29,13 +29,20 @@ type turn struct {
 	called map[string]bool
 	// results are the tool messages since the question.
 	results []llm.Message
+	// remembered is what the system message says of the person, the newest first.
+	remembered []string
+	// attached are the files of the conversation, the last attached first.
+	attached []llm.Attachment
 }
 
 func readTurn(req llm.Request) turn {
 	t := turn{tools: req.Tools, choice: req.Choice, called: map[string]bool{}}
 	for _, msg := range req.Messages {
 		switch msg.Role {
+		case llm.RoleSystem:
+			t.remembered = llm.Remembered(msg.Text)
 		case llm.RoleUser:
+			t.attached = append(slices.Clone(msg.Attachments), t.attached...)
 			t.before, t.question = t.question, strings.TrimSpace(msg.Text)
 			t.results, t.called = nil, map[string]bool{}
 		case llm.RoleAssistant:
@@ -96,6 +103,14 @@ func (t *turn) wish() (llm.ToolDef, material, bool) {
 				return def, material{text: what, query: what}, true
 			}
 		}
+	}
+	if a, waiting := t.unread(); waiting {
+		if def, ok := t.tool(toolReadFile); ok {
+			return def, material{text: a.ID, query: a.ID}, true
+		}
+	}
+	if t.asksForMemories() || t.recalls() || len(t.attachedPassages()) > 0 {
+		return llm.ToolDef{}, material{}, false
 	}
 	if len(t.results) > 0 || t.smallTalk() != "" || t.query() == "" {
 		return llm.ToolDef{}, material{}, false
