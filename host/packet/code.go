@@ -53,6 +53,8 @@ const (
 	CodeCutOff Code = "cut_off"
 	// CodeCycleLimit: the last allowed cycle was reached, tools are off.
 	CodeCycleLimit Code = "cycle_limit"
+	// CodeNotSaved: the outcome of a run cannot be written yet.
+	CodeNotSaved Code = "not_saved"
 )
 
 // CodeInfo is what is fixed about a code.
@@ -85,6 +87,7 @@ var Codes = map[Code]CodeInfo{
 	CodeHistoryShortened: {"Older messages were left out so that the conversation fits the model.", false},
 	CodeCutOff:           {"The answer reached the model's output limit and is cut off.", false},
 	CodeCycleLimit:       {"The limit of tool rounds was reached; the model answers with what it has.", false},
+	CodeNotSaved:         {"The answer cannot be saved right now; the disk may be full. It is kept in memory and saved as soon as that works.", false},
 }
 
 // NewNotice returns a notice with the code's own sentence, or with message where

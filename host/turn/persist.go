@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/runlog"
@@ -36,31 +37,60 @@ func packetEntries(entries []runlog.Entry) []store.PacketEntry {
 	return out
 }
 
+// retryPause is how long a run waits before it tries again to write its outcome.
+const retryPause = time.Second
+
 // conclude persists the outcome, then ends the log and lets go of the run. The
 // run's stop goes out only when its outcome is on disk: who saw the stop finds
 // the answer in the store.
 func (s *Service) conclude(w *worker, outcomes []outcome) {
 	run := w.log.Run()
-	stop := packet.Packet{
-		Run: run, Epoch: w.log.Epoch(), Seq: w.log.Last() + 1,
-		Placement: packet.At(0, 0), Obj: packet.Stop{Reason: runReason(outcomes)},
-	}
-	if err := s.finish(w, stop, outcomes); err != nil && !errors.Is(err, store.ErrFinished) {
+	if err := s.keep(w, outcomes); err != nil {
 		s.Logger.Error("the outcome was not persisted", "run", run, "error", err)
+	} else {
+		w.log.Append(packet.At(0, 0), packet.Stop{Reason: runReason(outcomes)})
 	}
-	w.log.Append(stop.Placement, stop.Obj)
 	w.log.Close()
 	s.mu.Lock()
 	delete(s.live, run)
 	s.mu.Unlock()
 	close(w.done)
-	s.Logger.Info("a run ended", "run", run, "session", w.session, "reason", stop.Obj.(packet.Stop).Reason)
+	s.Logger.Info("a run ended", "run", run, "session", w.session, "reason", runReason(outcomes))
 	s.Changed(w.owner, w.session)
 }
 
-// finish writes the outcome and the last packets in one transaction.
-func (s *Service) finish(w *worker, stop packet.Packet, outcomes []outcome) error {
+// keep writes the outcome. While the disk does not take it, the run stays live
+// and holds what it has, and keep tries again. It gives up when the run's record
+// is gone, and when the service closes: the next start then ends the run.
+func (s *Service) keep(w *worker, outcomes []outcome) error {
+	for told := false; ; told = true {
+		err := s.finish(w, outcomes)
+		switch {
+		case err == nil, errors.Is(err, store.ErrFinished):
+			return nil
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrClosed):
+			return err
+		}
+		if !told {
+			s.Logger.Error("the outcome cannot be persisted yet", "run", w.log.Run(), "error", err)
+			packet.RunEmitter(w.log).Emit(packet.At(0, 0), packet.NewNotice(packet.CodeNotSaved, ""))
+		}
+		select {
+		case <-s.After(retryPause):
+		case <-s.quit:
+			return err
+		}
+	}
+}
+
+// finish writes the outcome and the last packets, the run's stop among them, in
+// one transaction.
+func (s *Service) finish(w *worker, outcomes []outcome) error {
 	ctx := context.Background()
+	stop := packet.Packet{
+		Run: w.log.Run(), Epoch: w.log.Epoch(), Seq: w.log.Last() + 1,
+		Placement: packet.At(0, 0), Obj: packet.Stop{Reason: runReason(outcomes)},
+	}
 	data, err := stop.MarshalJSON()
 	if err != nil {
 		return err

@@ -119,6 +119,35 @@ func TestCloseInterruptsAndKeeps(t *testing.T) {
 	wantCode(t, err, CodeClosing)
 }
 
+func TestAStopBeforeTheFirstStepIsNoFault(t *testing.T) {
+	for name, want := range map[string]packet.StopReason{"stop": packet.StopUserCancelled, "close": packet.StopInterrupted} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			begun, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Text: "q", Models: []string{"local"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := f.register(begun, 1)
+			if name == "close" {
+				err = f.Service.Close(t.Context())
+			} else {
+				err = f.Stop(t.Context(), f.owner, begun.Run.ID, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.work(w, f.owner, setup{models: f.Models.(models), begun: begun})
+			packets := f.read(begun.Run.ID)
+			if e := find[packet.Error](packets); len(e) != 0 {
+				t.Errorf("errors %+v", e)
+			}
+			if stops := find[packet.Stop](packets); len(stops) != 2 || stops[0].Reason != want {
+				t.Errorf("stops %+v", stops)
+			}
+		})
+	}
+}
+
 func wantCode(t *testing.T, err error, code string) {
 	t.Helper()
 	var e *Error

@@ -144,11 +144,8 @@ func (s *Service) answer(w *worker) []outcome {
 
 	outcomes := make([]outcome, len(w.setup.models))
 	if err := s.prepare(w); err != nil {
-		s.Logger.Error("run could not be prepared", "run", begun.Run.ID, "error", err)
 		for i := range outcomes {
-			modelEmit := packet.NewEmitter(w.log, i)
-			outcomes[i] = failed(modelEmit)
-			modelEmit.Emit(packet.At(0, 0), packet.Stop{Reason: packet.StopError})
+			outcomes[i] = s.unprepared(w, i, err)
 		}
 		return outcomes
 	}
@@ -158,6 +155,27 @@ func (s *Service) answer(w *worker) []outcome {
 	}
 	wg.Wait()
 	return outcomes
+}
+
+// unprepared ends a model that never began.
+func (s *Service) unprepared(w *worker, index int, err error) (out outcome) {
+	emit := packet.NewEmitter(w.log, index)
+	if w.ctx.Err() != nil {
+		out.reason = cancelled(w.ctx)
+	} else {
+		s.Logger.Error("run could not be prepared", "run", w.log.Run(), "error", err)
+		out = failed(emit)
+	}
+	emit.Emit(packet.At(0, 0), packet.Stop{Reason: out.reason})
+	return out
+}
+
+// cancelled is how a model ends whose context ended.
+func cancelled(ctx context.Context) packet.StopReason {
+	if errors.Is(context.Cause(ctx), errShutdown) {
+		return packet.StopInterrupted
+	}
+	return packet.StopUserCancelled
 }
 
 // prepare loads the branch and what follows from it.
@@ -200,8 +218,8 @@ func (s *Service) model(w *worker, index int) (out outcome) {
 	ctx := w.modelCtx[index]
 	result := loop.Run(ctx, s.loopSetup(w, index, emit))
 	reason := result.Reason
-	if reason == packet.StopUserCancelled && errors.Is(context.Cause(ctx), errShutdown) {
-		reason = packet.StopInterrupted
+	if reason == packet.StopUserCancelled {
+		reason = cancelled(ctx)
 	}
 	return outcome{result: result, reason: reason}
 }

@@ -41,6 +41,8 @@ type Config struct {
 	MaxCycles int
 	// Now is the clock, nil for the real one.
 	Now func() time.Time
+	// After is time.After, nil for the real one.
+	After func(time.Duration) <-chan time.Time
 	// Changed is told of sessions whose list entry changed; nil to tell nobody.
 	Changed func(userID, sessionID string)
 	// Observe is shown every packet of every run, those of one run in order and
@@ -59,6 +61,8 @@ type Service struct {
 	mu      sync.Mutex
 	live    map[string]*liveRun
 	closing bool
+	// quit is closed when closing is set.
+	quit chan struct{}
 	// running counts the goroutines of live runs.
 	running sync.WaitGroup
 }
@@ -86,20 +90,27 @@ func New(config Config) *Service {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	if config.After == nil {
+		config.After = time.After
+	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	if config.Changed == nil {
 		config.Changed = func(string, string) {}
 	}
-	return &Service{Config: config, live: map[string]*liveRun{}}
+	return &Service{Config: config, live: map[string]*liveRun{}, quit: make(chan struct{})}
 }
 
 // Close ends all live runs as interrupted, keeps what they produced, and waits
-// for them until ctx is done. No request is taken afterwards.
+// for them until ctx is done. A run whose outcome the disk does not take is left
+// to the next start. No request is taken afterwards.
 func (s *Service) Close(ctx context.Context) error {
 	s.mu.Lock()
-	s.closing = true
+	if !s.closing {
+		s.closing = true
+		close(s.quit)
+	}
 	for _, run := range s.live {
 		run.cancel(errShutdown)
 	}
