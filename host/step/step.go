@@ -9,6 +9,7 @@ package step
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,11 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/salvage"
 )
+
+// MaxBytes is the most that a model may say in one step, in bytes of text,
+// reasoning and tool calls together. No model's window holds as much; a server
+// that never ends would fill memory and disk.
+const MaxBytes = 8 << 20
 
 // Input is what one step needs.
 type Input struct {
@@ -67,8 +73,8 @@ type Output struct {
 }
 
 // Decode asks the model and emits its answer. It closes every block it opened
-// before it returns. The error is ctx.Err() after a cancellation, else an
-// *llm.Error.
+// before it returns. A model that says more than MaxBytes is ended. The error is
+// ctx.Err() after a cancellation, else an *llm.Error.
 func Decode(ctx context.Context, in Input) (Output, error) {
 	d := &decoder{in: in, turn: in.Turn, parser: salvage.New(in.salvageOptions())}
 	err := d.read(ctx)
@@ -101,6 +107,8 @@ type decoder struct {
 	// lead is what the next text shown begins with.
 	lead string
 
+	// bytes is how much the model has said.
+	bytes     int
 	native    []*nativeCall
 	salvaged  []Call
 	text      strings.Builder
@@ -124,6 +132,9 @@ func (d *decoder) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if d.bytes += size(event); d.bytes > MaxBytes {
+			return llm.NewError(packet.CodeModelBadResponse, "The model did not stop writing and was ended. What arrived is saved.", errTooMuch)
+		}
 		d.take(event)
 	}
 	if err := ctx.Err(); err != nil {
@@ -135,7 +146,29 @@ func (d *decoder) read(ctx context.Context) error {
 	return nil
 }
 
-var errNoFinish = errors.New("the stream ended without a finish")
+var (
+	errNoFinish = errors.New("the stream ended without a finish")
+	errTooMuch  = fmt.Errorf("the stream went beyond %d bytes", MaxBytes)
+)
+
+// callBytes is what a piece of a tool call counts beside its text: each call has
+// its cost, however short it is.
+const callBytes = 64
+
+// size is what an event counts, in bytes.
+func size(event llm.Event) int {
+	switch e := event.(type) {
+	case llm.Text:
+		return len(e.Delta)
+	case llm.Refusal:
+		return len(e.Delta)
+	case llm.Reasoning:
+		return len(e.Delta)
+	case llm.ToolCallDelta:
+		return callBytes + len(e.Name) + len(e.ArgumentsDelta)
+	}
+	return 0
+}
 
 func (d *decoder) take(event llm.Event) {
 	switch e := event.(type) {

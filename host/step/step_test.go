@@ -175,3 +175,39 @@ func TestBlankTextOpensNoBlock(t *testing.T) {
 		t.Errorf("got %q, %+v", got, out)
 	}
 }
+
+// endless is a model that never ends by itself.
+type endless struct{ event llm.Event }
+
+func (endless) Info() llm.Info { return llm.Info{Name: "endless"} }
+
+func (m endless) Stream(context.Context, llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for yield(m.event, nil) {
+		}
+	}
+}
+
+func TestAModelThatNeverStopsIsEnded(t *testing.T) {
+	long := strings.Repeat("more ", 20_000)
+	for name, event := range map[string]llm.Event{
+		"text": llm.Text{Delta: long}, "reasoning": llm.Reasoning{Delta: long},
+		"arguments": llm.ToolCallDelta{Name: "t", ArgumentsDelta: long}, "empty pieces of a call": llm.ToolCallDelta{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := runlog.New("r_1", 1)
+			defer log.Close()
+			out, err := Decode(t.Context(), Input{
+				Model: endless{event}, Emit: packet.NewEmitter(log, 0),
+				Answer: cite.NewAnswer(cite.NewDocuments(nil)), Now: time.Now,
+			})
+			var known *llm.Error
+			if !errors.As(err, &known) || known.Code != packet.CodeModelBadResponse || known.Message == "" {
+				t.Errorf("got %v", err)
+			}
+			if said := len(out.Text) + len(out.Reasoning); said > MaxBytes {
+				t.Errorf("it said %d bytes", said)
+			}
+		})
+	}
+}
