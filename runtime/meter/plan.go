@@ -14,8 +14,9 @@ type point struct {
 	// at is the offset of the instruction before which it is done.
 	at   int
 	cost int64
-	// check says that the counter is compared there.
-	check bool
+	// check says that the counter is compared there, stays that a loop's head keeps its
+	// cost.
+	check, stays bool
 	// parent and refund are points, or none. A point with a parent is paid there, and
 	// what was paid is given back at refund: whoever passes parent passes either this
 	// point or refund.
@@ -225,11 +226,9 @@ func (p *planner) leaveLoop(f region) {
 		head.cost, head.check = 0, false
 		return
 	case f.conditionally || p.every:
+		head.stays = true
 	default:
 		p.backs = append(p.backs, back{f.head, f.outer})
-	}
-	if f.conditionally || p.every {
-		p.backs = slices.DeleteFunc(p.backs, func(b back) bool { return b.head == f.head })
 	}
 	if f.entry {
 		p.points[0].check = false
@@ -269,8 +268,8 @@ func (p *planner) branchTable(labels []uint32) error {
 func (p *planner) settle() {
 	heads := map[int]int64{}
 	for _, b := range p.backs {
-		if _, ok := heads[b.head]; !ok {
-			heads[b.head] = p.points[b.head].cost
+		if head := p.points[b.head]; !head.stays {
+			heads[b.head] = head.cost
 		}
 	}
 	for _, b := range p.backs {

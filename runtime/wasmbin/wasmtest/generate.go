@@ -196,13 +196,35 @@ func (g *generator) loop() {
 	}
 	g.body = append(g.body, Const32(times)...)
 	g.emitU32(0x21, counter)
-	g.nest(0x03, func() {
-		g.statements(1 + g.r.IntN(3))
+	// local.tee counter = counter - 1
+	count := func() {
 		g.emitU32(0x20, counter)
 		g.body = append(g.body, Const32(1)...)
 		g.emit(0x6b)
 		g.emitU32(0x22, counter)
-		g.emit(0x0d, 0)
+	}
+	g.nest(0x03, func() {
+		switch g.r.IntN(3) {
+		case 0: // as C compilers repeat
+			g.statements(1 + g.r.IntN(3))
+			count()
+			g.emit(0x0d, 0)
+		case 1: // as Go's compiler does
+			g.statements(g.r.IntN(2))
+			count()
+			g.nest(0x04, func() {
+				g.statements(g.r.IntN(3))
+				g.emit(0x0c, 1)
+			})
+			g.statements(g.r.IntN(2))
+		default: // with the way out at the begin
+			g.nest(0x02, func() {
+				count()
+				g.emit(0x45, 0x0d, 0)
+				g.statements(1 + g.r.IntN(3))
+				g.emit(0x0c, 1)
+			})
+		}
 	})
 }
 
