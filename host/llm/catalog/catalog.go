@@ -22,6 +22,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/extractive"
+	"github.com/bulkhead-host/bulkhead/host/llm/intext"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 )
@@ -131,10 +132,14 @@ func (c *Catalog) build(m config.Model) (llm.Model, error) {
 	default:
 		return nil, fmt.Errorf("there is no provider %q", m.Provider)
 	}
-	return openai.New(openai.Config{
+	adapter, err := openai.New(openai.Config{
 		Name: m.Name, Provider: string(m.Provider), BaseURL: base, Model: m.Model,
 		APIKey: m.APIKey, ContextTokens: m.ContextTokens, HTTPClient: c.client(base),
 	})
+	if err != nil || m.NativeTools != config.NativeToolsNo {
+		return adapter, err
+	}
+	return intext.Wrap(adapter), nil
 }
 
 // client returns the one client of a model server.
