@@ -1,11 +1,20 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 // During `npm run dev` the host answers the API; BULKHEAD_URL names it.
 const host = process.env['BULKHEAD_URL'] ?? 'http://127.0.0.1:8420';
 
+/** Every browser that this page is for reads woff2; the other two formats stay out of the binary. */
+const onlyWoff2: Plugin = {
+  name: 'only-woff2',
+  enforce: 'pre',
+  transform: (code, id) =>
+    id.includes('katex') && id.endsWith('.css') ? code.replace(/,url\([^)]+\.(?:woff|ttf)\) format\("(?:woff|truetype)"\)/g, '') : undefined,
+};
+
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [onlyWoff2, svelte()],
   build: {
     target: 'es2022',
     outDir: 'dist',

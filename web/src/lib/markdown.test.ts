@@ -49,3 +49,41 @@ describe('renderMarkdown', () => {
     expect(out).toContain('class="align-right"');
   });
 });
+
+describe('formulas', () => {
+  const tex = (text: string) => [...html(text).matchAll(/data-math="(\w+)"[^>]*>([^<]*)</g)].map((m) => `${m[1]}:${m[2]}`);
+
+  it('finds the usual ways to write one', () => {
+    expect(tex('If $a^2 + b^2$ and \\(c\\) then $$d$$.')).toEqual(['inline:a^2 + b^2', 'inline:c', 'inline:d']);
+    expect(tex('Before\n$$\nx = y\n$$\nafter\n\n\\[ z \\]')).toEqual(['block:x = y', 'block:z']);
+  });
+
+  it('takes no price, no code and no escape for one', () => {
+    for (const text of ['It costs $5 and $6.', 'From $5-$10', '`$a$`', '\\$a\\$', 'a $ b $ c', '$$', '$$\n\nx', '```\n$$\nx\n$$\n```', '\\(unclosed']) {
+      expect(tex(text), text).toEqual([]);
+    }
+  });
+
+  it('keeps markup within as text', () => {
+    expect(html('$<img src=x onerror=alert(1)>$')).toContain('&lt;img');
+  });
+
+  it('stays quick on what would make a search go over the text again and again', () => {
+    for (const text of ['$a '.repeat(20000), '\\('.repeat(20000), '$$\n'.repeat(5000), '\\[\n'.repeat(5000)]) {
+      expect(renderMarkdown(text).length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('code', () => {
+  it('is coloured under the usual names of a language, and plain text otherwise', () => {
+    const asked: string[] = [];
+    const out = renderMarkdown('```TS title\na<b\n```\n\n```what\na<b\n```', [], [], (code, language) => {
+      asked.push(language);
+      return language === 'typescript' ? `<span class="hljs-keyword">${code.length}</span>` : null;
+    }).join('');
+    expect(asked).toEqual(['typescript', 'what']);
+    expect(out).toContain('<span class="hljs-keyword">3</span>');
+    expect(out).toContain('a&lt;b');
+  });
+});

@@ -5,8 +5,8 @@
  * becomes a chip, any other stays text.
  */
 import MarkdownIt from 'markdown-it';
+import { useMath } from './mathSyntax';
 import type { Citation, SupportMark } from './run';
-
 
 interface Env {
   citations: ReadonlyMap<number, Citation>;
@@ -14,7 +14,19 @@ interface Env {
   doubts: ReadonlyMap<string, Doubt>;
   /** How often each number was seen, to tell its uses apart. */
   seen: Map<number, number>;
+  highlight: Highlight;
 }
+
+/** Returns code as HTML with coloured spans, null to leave it plain. */
+export type Highlight = (code: string, language: string) => string | null;
+
+/** Names by which code fences call a language that is known by another. */
+const ALIASES: Record<string, string> = {
+  sh: 'bash', shell: 'bash', zsh: 'bash', console: 'bash', js: 'javascript', jsx: 'javascript', mjs: 'javascript', ts: 'typescript',
+  tsx: 'typescript', py: 'python', rb: 'ruby', rs: 'rust', golang: 'go', html: 'xml', svg: 'xml', svelte: 'xml', vue: 'xml', yml: 'yaml',
+  toml: 'ini', 'c++': 'cpp', cc: 'cpp', h: 'c', 'c#': 'csharp', cs: 'csharp', kt: 'kotlin', docker: 'dockerfile', make: 'makefile',
+  wat: 'wasm', patch: 'diff', jsonc: 'json', json5: 'json',
+};
 
 export interface Doubt {
   support: 'weak' | 'absent';
@@ -26,6 +38,7 @@ const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
 const md = new MarkdownIt({ html: false, linkify: true, typographer: false, breaks: false });
 md.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
+useMath(md);
 md.validateLink = (url) => SAFE_LINK.test(url.trim());
 
 md.inline.ruler.before('link', 'citation', (state, silent) => {
@@ -51,10 +64,11 @@ md.renderer.rules['citation'] = (tokens, index, _options, given) => {
   const { number, occurrence } = tokens[index]?.meta as { number: number; occurrence: number };
   const title = env.citations.get(number)?.document.title ?? '';
   const doubt = env.doubts.get(`${number}:${occurrence}`);
+  // The card that shows on hover says more, so there is no title besides.
   const label = `Source ${number}: ${title}${doubt ? `. ${doubtWords(doubt)}` : ''}`;
   const cls = doubt ? `chip chip-${doubt.support}` : 'chip';
   const words = escape(label);
-  return `<button type="button" class="${cls}" data-cite="${number}" title="${words}" aria-label="${words}">${number}</button>`;
+  return `<button type="button" class="${cls}" data-cite="${number}" aria-label="${words}">${number}</button>`;
 };
 
 /** Says in words that a source does not carry the claim beside it. */
@@ -90,19 +104,29 @@ for (const rule of ['th_open', 'td_open']) {
     return self.renderToken(tokens, index, options);
   };
 }
-md.renderer.rules['table_open'] = () => '<div class="table" tabindex="0"><table>';
-md.renderer.rules['table_close'] = () => '</table></div>';
+md.renderer.rules['table_open'] = () =>
+  '<div class="table"><button type="button" class="table-copy" data-copy="table">Copy table</button><div class="table-scroll" tabindex="0" role="group" aria-label="Table"><table>';
+md.renderer.rules['table_close'] = () => '</table></div></div>';
 
-function code(content: string, info: string): string {
-  const language = escape(info.trim().split(/\s+/)[0] ?? '');
+// The TeX stays as text until the formula is drawn, and where it can't be.
+md.renderer.rules['math_inline'] = (tokens, index) => `<span class="math" data-math="inline">${escape(tokens[index]?.content ?? '')}</span>`;
+md.renderer.rules['math_block'] = (tokens, index) =>
+  `<div class="math-block" data-math="block" tabindex="0" role="group" aria-label="Formula">${escape(tokens[index]?.content ?? '')}</div>\n`;
+
+function code(content: string, info: string, highlight: Highlight): string {
+  const given = (info.trim().split(/\s+/)[0] ?? '').slice(0, 40);
+  const text = content.replace(/\n$/, '');
+  const language = given.toLowerCase();
+  const inside = highlight(text, ALIASES[language] ?? language) ?? escape(text);
   return (
-    `<div class="code"><div class="code-head"><span>${language}</span>` +
-    `<button type="button" data-copy>Copy</button></div>` +
-    `<pre tabindex="0"><code>${escape(content.replace(/\n$/, ''))}</code></pre></div>`
+    `<div class="code"><div class="code-head"><span>${escape(given)}</span>` +
+    `<button type="button" data-copy="code">Copy</button></div>` +
+    `<pre tabindex="0" role="group" aria-label="Code"><code>${inside}</code></pre></div>`
   );
 }
-md.renderer.rules['fence'] = (tokens, index) => code(tokens[index]?.content ?? '', tokens[index]?.info ?? '');
-md.renderer.rules['code_block'] = (tokens, index) => code(tokens[index]?.content ?? '', '');
+const highlightOf = (env: unknown): Highlight => (env as Env).highlight;
+md.renderer.rules['fence'] = (tokens, index, _options, env) => code(tokens[index]?.content ?? '', tokens[index]?.info ?? '', highlightOf(env));
+md.renderer.rules['code_block'] = (tokens, index, _options, env) => code(tokens[index]?.content ?? '', '', highlightOf(env));
 
 /**
  * Renders text as the HTML of its top-level blocks, one string each. The caller
@@ -113,11 +137,13 @@ export function renderMarkdown(
   text: string,
   citations: readonly Citation[] = [],
   supports: readonly SupportMark[] = [],
+  highlight: Highlight = () => null,
 ): string[] {
   const ours: Env = {
     citations: new Map(citations.map((c) => [c.number, c])),
     doubts: doubtsOf(text, supports),
     seen: new Map(),
+    highlight,
   };
   // The renderer's own type of env holds only what it adds itself.
   const env = ours as unknown as Parameters<typeof md.parse>[1];

@@ -9,7 +9,7 @@ const TAGS = [
   'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'table', 'thead', 'tbody', 'tr', 'th', 'td',
 ];
 /** Attributes whose values are no addresses; href is the only one that is. */
-const PLAIN = ['target', 'rel', 'class', 'title', 'type', 'start', 'tabindex', 'aria-label', 'data-cite', 'data-copy'];
+const PLAIN = ['target', 'rel', 'class', 'title', 'type', 'start', 'tabindex', 'role', 'aria-label', 'data-cite', 'data-copy', 'data-math'];
 
 /** Returns html with nothing in it that loads, runs or styles. */
 export function sanitise(html: string): string {
