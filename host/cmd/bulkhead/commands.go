@@ -33,7 +33,7 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 	flags.StringVar(&o.DataDir, "data", "", "the data folder (default $BULKHEAD_DATA, else the user's data folder)")
 	flags.StringVar(&o.ConfigFile, "config", "", "the configuration (default bulkhead.yaml in the data folder, if there is one)")
 	flags.BoolVar(&o.Verbose, "verbose", false, "log everything to stderr")
-	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), parse(o), versionOf(o))
+	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), parse(o), benchmarks(o), versionOf(o))
 	return root
 }
 
