@@ -103,6 +103,20 @@ func TestHostFunctionsEndAStoppedCall(t *testing.T) {
 	}
 }
 
+// TestLargeRangesEndAStoppedCall fills memory again and again: few instructions, much
+// time.
+func TestLargeRangesEndAStoppedCall(t *testing.T) {
+	var b w.Module
+	b.Memory(512)
+	b.Func("call", number, 0, w.Loop, w.Const32(0), w.Const32(1), w.Const32(32<<20), []byte{0xfc, 0x0b, 0}, w.Again, w.End, w.Const32(0))
+	m := load(t, b.Bytes(), engine.Limits{Timeout: quick})
+	out, err := m.Call(t.Context(), engine.Call{Export: "call"})
+	want(t, err, engine.Timeout, "in time")
+	if out.Fuel < 32<<20/8 {
+		t.Errorf("fuel = %d", out.Fuel)
+	}
+}
+
 // TestSuspendedTimeDoesNotCount waits an hour for an approval in a call that may take a
 // minute; time is the test's own.
 func TestSuspendedTimeDoesNotCount(t *testing.T) {
