@@ -153,7 +153,7 @@ func newTranscript(o Options) *transcript {
 func (t *transcript) add(p packet.Packet, data []byte) {
 	t.whole.Add(p)
 	if t.o.JSON {
-		printf(t.o.Out, "%s\n", data)
+		fmt.Fprintf(t.o.Out, "%s\n", data) // JSON, for a program
 		return
 	}
 	switch obj := p.Obj.(type) {

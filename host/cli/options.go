@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -101,6 +100,3 @@ func onLoopback(listen string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
-
-// printf writes to w; what the terminal cannot take is lost, as in every command.
-func printf(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format, args...) }

@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	case err == nil:
 		return 0
 	case errors.As(err, &f):
-		fmt.Fprintf(errs, "bulkhead: %v\n", f.error)
+		fmt.Fprintf(errs, "bulkhead: %s\n", cli.Printable(f.Error()))
 		return 1
 	default:
 		fmt.Fprintf(errs, "bulkhead: %v\n", err)
