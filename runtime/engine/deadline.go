@@ -10,8 +10,9 @@ import (
 // not that of a context, because it can stand still: while a person decides on an
 // approval, the guest waits and nothing runs.
 type deadline struct {
-	now    func() time.Time
-	cancel context.CancelCauseFunc
+	now func() time.Time
+	// outer is the deadline of the call that this call was made in, nil without one.
+	outer *deadline
 
 	// mu guards what follows.
 	mu    sync.Mutex
@@ -27,8 +28,9 @@ type deadlineKey struct{}
 // withDeadline returns a context that is done when the call's time is over (the cause is
 // context.DeadlineExceeded), when the module is closed, and after end.
 func (m *Module) withDeadline(ctx context.Context, timeout time.Duration) (_ context.Context, end func()) {
+	outer, _ := ctx.Value(deadlineKey{}).(*deadline)
 	ctx, cancel := context.WithCancelCause(ctx)
-	d := &deadline{now: m.engine.config.Now, cancel: cancel, left: timeout}
+	d := &deadline{now: m.engine.config.Now, outer: outer, left: timeout}
 	d.since = d.now()
 	d.timer = time.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
 	stop := context.AfterFunc(m.life, func() { cancel(context.Canceled) })
@@ -39,16 +41,20 @@ func (m *Module) withDeadline(ctx context.Context, timeout time.Duration) (_ con
 	}
 }
 
-// Suspend stops the clock of the call that ctx belongs to (the one that a HostFunc got)
-// until resume is called, which may be done more than once. A cancelled call still ends.
-// Outside of a call it does nothing. It is safe for concurrent use.
+// Suspend stops the clock of the call that ctx belongs to (the one that a HostFunc got),
+// and of the calls that it was made in, until resume is called, which may be done more
+// than once. A cancelled call still ends. Outside of a call it does nothing. It is safe
+// for concurrent use.
 func Suspend(ctx context.Context) (resume func()) {
-	d, ok := ctx.Value(deadlineKey{}).(*deadline)
-	if !ok {
-		return func() {}
+	innermost, _ := ctx.Value(deadlineKey{}).(*deadline)
+	for d := innermost; d != nil; d = d.outer {
+		d.hold()
 	}
-	d.hold()
-	return sync.OnceFunc(d.release)
+	return sync.OnceFunc(func() {
+		for d := innermost; d != nil; d = d.outer {
+			d.release()
+		}
+	})
 }
 
 func (d *deadline) hold() {

@@ -145,6 +145,22 @@ func TestSuspendedTimeDoesNotCount(t *testing.T) {
 			t.Errorf("the time of an approval counted: %v", err)
 		}
 		want(t, wait(time.Hour, 40*time.Second, 40*time.Second), engine.Timeout, "1m0s")
+
+		// The same in a call that was made by the host function of another.
+		_, err = m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(ctx context.Context, in []byte) []byte {
+			_, err := m.Call(ctx, engine.Call{Export: "call", Host: hostOf(func(ctx context.Context, in []byte) []byte {
+				defer engine.Suspend(ctx)()
+				time.Sleep(time.Hour)
+				return in
+			})})
+			if err != nil {
+				t.Errorf("the inner call: %v", err)
+			}
+			return in
+		})})
+		if err != nil {
+			t.Errorf("the outer call: %v", err)
+		}
 	})
 }
 
