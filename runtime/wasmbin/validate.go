@@ -40,6 +40,9 @@ func ValidateCode(m *Module) error {
 
 func reserved(m *Module) error {
 	for _, im := range m.Imports {
+		if im.Module == "" {
+			return unsupported("The module imports %q from a module without a name, which does not exist here.", im.Name)
+		}
 		if im.Module == MeterModule {
 			return unsupported("The module imports %q.%q, which does not exist here: that name belongs to the host.", im.Module, im.Name)
 		}
