@@ -20,7 +20,7 @@ var (
 	// built with the tag portable, probeWASM the probe without a manifest.
 	searchWASM, searchPortable, probeWASM []byte
 	// memoryWASM and filesWASM are built-in plugins with their manifests.
-	memoryWASM, filesWASM []byte
+	memoryWASM, filesWASM, openURLWASM []byte
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func buildAll(dir string) (err error) {
 	if probeWASM, err = build(probe, "./testdata/probe"); err != nil {
 		return err
 	}
-	for name, wasm := range map[string]*[]byte{"memory": &memoryWASM, "files": &filesWASM} {
+	for name, wasm := range map[string]*[]byte{"memory": &memoryWASM, "files": &filesWASM, "open_url": &openURLWASM} {
 		if *wasm, err = build(filepath.Join(dir, name+".wasm"), "../../plugins/"+name); err != nil {
 			return err
 		}

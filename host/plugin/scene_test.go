@@ -19,6 +19,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -32,13 +33,18 @@ type scene struct {
 	log     *audit.Log
 	manager *plugin.Manager
 	owner   store.Principal
+	// guard lets requests out, nil for none.
+	guard *egress.Guard
 	// changes are what was told of memories.
 	changes []string
 }
 
-func open(t *testing.T) *scene {
+func open(t *testing.T, change ...func(*scene)) *scene {
 	t.Helper()
 	s := &scene{dir: t.TempDir()}
+	for _, f := range change {
+		f(s)
+	}
 	var err error
 	must := func(err error) {
 		t.Helper()
@@ -73,7 +79,7 @@ func (s *scene) start(t *testing.T) {
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
 		Engine: s.engine, Registry: reg, Storage: s.store.Space("sandbox"), Audit: s.log, Knowledge: s.base,
 		Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
-		Now: func() time.Time { return noon },
+		Egress: s.guard, Now: func() time.Time { return noon },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"net/url"
@@ -106,6 +107,14 @@ var names = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Tra
 
 func asciiName(host string) (string, error) {
 	name, err := names.ToASCII(host)
+	if err == nil {
+		// What does not stay as it is was never a name: its bytes are no text, or
+		// its punycode is not what a name has.
+		var again string
+		if again, err = names.ToASCII(name); err == nil && again != name {
+			err = errors.New("it has no stable form")
+		}
+	}
 	if err != nil {
 		return "", fail(Invalid, "The host %q is not a name.", shorten(host, 80)).from(err)
 	}
