@@ -234,6 +234,11 @@ func imitation(s string) []rawCall {
 			return nil
 		}
 		return calls
+	case letter(rest[0]) && strings.IndexByte(rest, '=') > 0: // f a="x" b=1
+		l := &literal{in: "(" + rest + ")", python: true}
+		if args := l.arguments(); len(args.positional) == 0 {
+			return []rawCall{{name: name, args: args.keywords}}
+		}
 	case rest[0] == '{':
 		v, _, _ := parseLiteral(rest)
 		raw := rawCall{name: name}
@@ -243,4 +248,3 @@ func imitation(s string) []rawCall {
 	}
 	return nil
 }
-

@@ -38,18 +38,18 @@ func (d *decoder) calls() []Call {
 	return calls
 }
 
-// repaired mends the arguments of a native call that are no JSON object, as far as
-// they can be: quantised models make mistakes in the tool-call channel too.
+// repaired mends the arguments of a native call as far as they can be: quantised
+// models make mistakes in the tool-call channel too. What fits stays as the model
+// wrote it.
 func (d *decoder) repaired(c Call) Call {
-	var object map[string]json.RawMessage
-	if c.Arguments == "" || json.Unmarshal([]byte(c.Arguments), &object) == nil {
+	if c.Arguments == "" {
 		return c
 	}
 	for _, t := range d.in.Request.Tools {
 		if t.Name != c.Name {
 			continue
 		}
-		if fitted, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil {
+		if fitted, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil && !c.same(Call{c.Name, fitted}) {
 			c.Arguments = fitted
 		}
 	}

@@ -38,4 +38,4 @@ const NoTools = "No tools remain for this answer. Write the answer now, from wha
 
 // RepairCall tells the model that what it wrote as a tool call could not be
 // read.
-const RepairCall = `Your last message held a tool call that could not be read, and nothing was run. Call the tool again through the tool-call channel, with the arguments as one JSON object, for example {"queries": ["fuel limits"]}.`
+const RepairCall = `Your last message held a tool call that could not be read, and nothing was run. Call the tool again, in the form that you were given for calls, with the arguments as one JSON object, for example {"queries": ["fuel limits"]}.`
