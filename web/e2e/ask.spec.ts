@@ -75,9 +75,19 @@ test('a conversation is listed, found, renamed and deleted', async ({ page }) =>
   await expect(page.getByRole('heading', { name: 'Seabirds' })).toBeVisible();
   await page.getByRole('button', { name: /^Rename or delete/ }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await expect(list.getByRole('link')).toHaveCount(0);
   await expect(page.getByRole('heading', { name: 'Ask about your documents' })).toBeVisible();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect(list.getByRole('link', { name: 'Seabirds' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Seabirds' })).toBeVisible();
+  await page.getByRole('button', { name: /^Rename or delete/ }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  // A page that goes makes final what was not taken back.
+  await page.goto('about:blank');
+  await expect.poll(async () => (await page.request.get('/api/v1/sessions')).text()).not.toContain('Seabirds');
+  await page.goto('/');
+  await page.getByRole('searchbox').fill('seabirds');
+  await expect(list.getByText('No conversation has these words in its name.')).toBeVisible();
 });
 
 test('a changed question becomes another version, and both stay', async ({ page }) => {

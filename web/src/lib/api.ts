@@ -16,6 +16,33 @@ export interface Model {
   model: string;
   note?: string;
   context_tokens?: number;
+  /** Where it comes from and is reached; only an operator is told. */
+  origin?: 'configured' | 'added' | 'found' | 'builtin';
+  base_url?: string;
+  has_key?: boolean;
+}
+
+export interface ModelList {
+  models: Model[] | null;
+  default: string;
+  /** Whether the host looks for model servers on its machine. */
+  looks?: boolean;
+}
+
+/** What a model to add or to test is described by. */
+export interface NewModel {
+  name: string;
+  base_url?: string;
+  model?: string;
+  api_key?: string;
+  context_tokens?: number;
+  default?: boolean;
+}
+
+export interface TrialReport {
+  works: boolean;
+  checks: { name: string; state: 'ok' | 'doubtful' | 'failed' | 'skipped'; message: string }[];
+  first_ms?: number;
 }
 
 export interface Tool {
@@ -78,6 +105,8 @@ export class Failure extends Error {
     readonly code: string,
     message: string,
     readonly status: number,
+    /** The setting that is wrong, '' where it is none. */
+    readonly field = '',
   ) {
     super(message);
   }
@@ -88,8 +117,8 @@ const BASE = '/api/v1';
 /** Reads what went wrong from a reply that is not 2xx. */
 function failure(status: number, text: string): Failure {
   try {
-    const { error } = JSON.parse(text) as { error?: { code?: string; message?: string } };
-    if (error?.message) return new Failure(error.code ?? 'failed', error.message, status);
+    const { error } = JSON.parse(text) as { error?: { code?: string; message?: string; field?: string } };
+    if (error?.message) return new Failure(error.code ?? 'failed', error.message, status, error.field);
   } catch {
     // Not JSON: something other than the host answered.
   }
@@ -117,7 +146,13 @@ const id = encodeURIComponent;
 
 export const me = () => call<{ user: User; version: string }>('GET', '/me');
 export const signOut = () => call<void>('POST', '/sign-out');
-export const models = () => call<{ models: Model[] | null; default: string }>('GET', '/models');
+export const models = () => call<ModelList>('GET', '/models');
+export const addModel = (model: NewModel) => call<ModelList>('POST', '/models', model);
+export const removeModel = (name: string) => call<void>('DELETE', `/models/${id(name)}`);
+export const chooseModel = (name: string) => call<ModelList>('PUT', '/models/default', { name });
+export const refreshModels = () => call<ModelList>('POST', '/models/refresh');
+export const testModel = (model: NewModel) => call<TrialReport>('POST', '/models/test', model);
+export const modelOffers = (base_url: string, api_key: string) => call<{ models: string[] }>('POST', '/models/offers', { base_url, api_key });
 export const tools = () => call<{ tools: Tool[] | null }>('GET', '/tools');
 
 export function sessions(before = ''): Promise<{ sessions: Session[] | null; more: boolean }> {
@@ -126,6 +161,8 @@ export function sessions(before = ''): Promise<{ sessions: Session[] | null; mor
 export const session = (sid: string) => call<SessionDetail>('GET', `/sessions/${id(sid)}`);
 export const renameSession = (sid: string, title: string) => call<unknown>('PATCH', `/sessions/${id(sid)}`, { title });
 export const deleteSession = (sid: string) => call<void>('DELETE', `/sessions/${id(sid)}`);
+/** Deletes while the page is going away; nobody is left to hear the outcome. */
+export const deleteSessionAtLast = (sid: string) => void fetch(`${BASE}/sessions/${id(sid)}`, { method: 'DELETE', keepalive: true });
 
 export async function runPackets(run: string): Promise<{ epoch: number; packets: Packet[]; done: boolean }> {
   const first = await call<RunRef & { packets: Packet[] | null; done: boolean }>('GET', `/runs/${id(run)}/packets?after=0`);

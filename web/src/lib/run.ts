@@ -402,6 +402,21 @@ export function answerText(answer: Answer): string {
   return answer.blocks.map((b) => (b.kind === 'text' ? b.text : '')).join('');
 }
 
+/** A text to take elsewhere: its markers become [n], and the sources stand below it. */
+export function withSources(text: string, citations: readonly Citation[]): string {
+  const known = new Map(citations.map((c) => [c.number, c.document]));
+  const used = new Set<number>();
+  const body = text.replace(/\[\[(\d{1,4})\]\]/g, (marker, digits: string) => {
+    const number = Number(digits);
+    if (!known.has(number)) return marker;
+    used.add(number);
+    return `[${number}]`;
+  });
+  if (used.size === 0) return body;
+  const lines = [...used].sort((a, b) => a - b).map((n) => `[${n}] ${known.get(n)?.title ?? ''}${known.get(n)?.url ? ` ${known.get(n)?.url}` : ''}`);
+  return `${body.trimEnd()}\n\n${lines.join('\n')}\n`;
+}
+
 /** Blocks in rows for drawing: the parallel calls of one turn share a row. */
 export function rows(blocks: readonly Block[]): Block[][] {
   const out: Block[][] = [];

@@ -59,6 +59,15 @@ export function subject(block: Pick<ToolBlock, 'args' | 'draftArgs'>): string {
   return '';
 }
 
+/** What came of a call, or how far it is, in a few words; '' where there is nothing to say. */
+export function toolResult(block: ToolBlock): string {
+  if (block.outcome !== null && block.outcome !== 'ok') return outcomeWord(block.outcome);
+  if (block.documents.length > 0) return count(block.documents.length, 'document');
+  if (block.files.length > 0) return count(block.files.length, 'file');
+  if (block.outcome === null) return block.progress;
+  return block.args !== undefined && block.tool.includes('search') ? 'nothing found' : '';
+}
+
 const OUTCOMES: Record<string, string> = {
   ok: 'Done',
   error: 'Failed',

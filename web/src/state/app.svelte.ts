@@ -13,9 +13,12 @@ class App {
   models = $state.raw<api.Model[]>([]);
   modelsError = $state('');
   defaultModel = $state('');
+  /** Whether the host looks for model servers on its machine. */
+  looks = $state(false);
   /** Names of the picked models; empty is the default one. */
   picked = $state.raw<string[]>(storedModels());
   sidebarOpen = $state(false);
+  shortcutsOpen = $state(false);
   /** The fixed sidebar of a wide screen is folded away. */
   sidebarFolded = $state(false);
 
@@ -30,7 +33,12 @@ class App {
 
   constructor() {
     link.onFailure = () => void this.#checkSession();
-    link.listen({ open: () => void this.loadModels() });
+    link.listen({
+      open: () => void this.loadModels(),
+      event: (event) => {
+        if (event.topic === 'model') void this.loadModels();
+      },
+    });
   }
 
   /** Finds out who is signed in, and connects. */
@@ -48,13 +56,17 @@ class App {
 
   async loadModels(): Promise<void> {
     try {
-      const reply = await api.models();
-      this.models = reply.models ?? [];
-      this.defaultModel = reply.default;
-      this.modelsError = '';
+      this.takeModels(await api.models());
     } catch (error) {
       this.modelsError = (error as Error).message;
     }
+  }
+
+  takeModels(reply: api.ModelList): void {
+    this.models = reply.models ?? [];
+    this.defaultModel = reply.default;
+    this.looks = reply.looks ?? false;
+    this.modelsError = '';
   }
 
   pick(names: string[]): void {

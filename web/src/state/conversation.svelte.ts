@@ -13,6 +13,9 @@ import { link } from './link.svelte';
 import { loadPending, newRequestId, storePending } from './pending';
 import { chatAddress, route } from './route.svelte';
 
+/** How many of the last turns are loaded at once; earlier ones come as they are scrolled to. */
+const FIRST_TURNS = 4;
+
 class Conversation {
   sessionId = $state('');
   title = $state('');
@@ -43,6 +46,7 @@ class Conversation {
   onChange: () => void = () => undefined;
 
   #flushing = false;
+  #loading = new Set<string>();
   #queue = new Map<string, Packet[]>();
   #scheduled = false;
 
@@ -122,9 +126,18 @@ class Conversation {
       }
     }
     const missing = this.turns
+      .slice(-FIRST_TURNS)
       .map((t) => t.run)
-      .filter((run) => run !== '' && !live.has(run) && !socket?.follows(run) && (this.runs[run]?.stop ?? null) === null);
-    await Promise.all(missing.map((run) => this.#loadRun(run)));
+      .filter((run) => run !== '' && !live.has(run));
+    await Promise.all(missing.map((run) => this.loadRun(run)));
+  }
+
+  /** Loads the packets of a stored run that comes into view, once. */
+  async loadRun(run: string): Promise<void> {
+    if (run === '' || this.#loading.has(run) || link.socket?.follows(run) || (this.runs[run]?.stop ?? null) !== null) return;
+    this.#loading.add(run);
+    await this.#loadRun(run);
+    this.#loading.delete(run);
   }
 
   /** Loads a stored run; without it the answer's stored text is shown. */

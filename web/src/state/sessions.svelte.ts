@@ -1,7 +1,13 @@
 /** The list of conversations. */
 import * as api from '../lib/api';
 import { drafts } from './draft';
+import { byDay } from '../lib/dates';
 import { link } from './link.svelte';
+import { undo } from './undo.svelte';
+
+const UNREAD_KEY = 'bulkhead.unread';
+/** How many pages a search goes back to find a name. */
+const SEARCH_PAGES = 40;
 
 class Sessions {
   items = $state.raw<api.Session[]>([]);
@@ -10,10 +16,19 @@ class Sessions {
   error = $state('');
   filter = $state('');
 
+  /** Ids of conversations that are deleted as soon as it can't be undone any more. */
+  hidden = $state.raw<ReadonlySet<string>>(new Set());
+  /** Ids of conversations with an answer that was not looked at. */
+  unread = $state.raw<ReadonlySet<string>>(storedUnread());
+  /** The conversation on screen. */
+  current = '';
+  searching = $state(false);
+
   shown = $derived.by(() => {
     const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
-    return this.items.filter((s) => words.every((w) => s.title.toLowerCase().includes(w)));
+    return this.items.filter((s) => !this.hidden.has(s.id) && words.every((w) => s.title.toLowerCase().includes(w)));
   });
+  groups = $derived(byDay(this.shown, new Date()));
 
   constructor() {
     link.listen({
@@ -32,6 +47,7 @@ class Sessions {
       const last = fresh.at(-1);
       const kept = page.more && last ? this.items.slice(this.items.findIndex((s) => s.id === last.id) + 1) : [];
       const known = new Set(fresh.map((s) => s.id));
+      this.#noteEnded(fresh);
       const older = this.items.some((s) => s.id === last?.id) ? kept.filter((s) => !known.has(s.id)) : [];
       this.items = [...fresh, ...older];
       if (older.length === 0) this.more = page.more;
@@ -40,6 +56,32 @@ class Sessions {
       this.error = (error as Error).message;
     }
     this.loaded = true;
+  }
+
+  /** An answer that ended where nobody looks is new to the person. */
+  #noteEnded(fresh: readonly api.Session[]): void {
+    const live = new Set(this.items.filter((s) => s.live_run).map((s) => s.id));
+    const ended = fresh.filter((s) => live.has(s.id) && !s.live_run && (s.id !== this.current || document.hidden));
+    if (ended.length > 0) this.#keepUnread(new Set([...this.unread, ...ended.map((s) => s.id)]));
+  }
+
+  /** The person looks at a conversation. */
+  look(id: string): void {
+    this.current = id;
+    if (this.unread.has(id)) this.#keepUnread(new Set([...this.unread].filter((u) => u !== id)));
+  }
+
+  #keepUnread(unread: ReadonlySet<string>): void {
+    this.unread = unread;
+    localStorage.setItem(UNREAD_KEY, JSON.stringify([...unread].slice(-200)));
+  }
+
+  /** Fetches older ones while a search is on, so that it finds every name. */
+  async searchAll(): Promise<void> {
+    if (this.searching) return;
+    this.searching = true;
+    for (let page = 0; page < SEARCH_PAGES && this.more && this.filter.trim() !== '' && this.error === ''; page++) await this.loadMore();
+    this.searching = false;
   }
 
   async loadMore(): Promise<void> {
@@ -67,18 +109,44 @@ class Sessions {
     }
   }
 
-  /** Removes a conversation for good. Returns whether it is gone. */
-  async remove(id: string): Promise<boolean> {
+  /** Deletes a conversation; for some seconds it can be taken back. */
+  remove(id: string, title: string, reverted: () => void): void {
+    const show = (): void => {
+      this.hidden = new Set([...this.hidden].filter((h) => h !== id));
+    };
+    this.hidden = new Set([...this.hidden, id]);
+    undo.offer({
+      words: `“${title}” is deleted.`,
+      commit: (atLast) => {
+        if (atLast) api.deleteSessionAtLast(id);
+        else void this.#delete(id).finally(show);
+      },
+      revert: () => {
+        show();
+        reverted();
+      },
+    });
+  }
+
+  async #delete(id: string): Promise<void> {
     try {
       await api.deleteSession(id);
     } catch (error) {
       this.error = `The conversation was not deleted. ${(error as Error).message}`;
-      return false;
+      return;
     }
     this.items = this.items.filter((s) => s.id !== id);
     drafts.store(id, '');
     this.error = '';
-    return true;
+  }
+}
+
+function storedUnread(): Set<string> {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(UNREAD_KEY) ?? '[]');
+    return new Set(Array.isArray(value) ? value.filter((v): v is string => typeof v === 'string') : []);
+  } catch {
+    return new Set();
   }
 }
 
