@@ -72,9 +72,13 @@ func useModuleCache(data string) error {
 }
 
 func TestScripts(t *testing.T) {
-	search, err := plugins.Dist.ReadFile("dist/search.wasm")
-	if err != nil {
-		t.Fatal("the built-in plugins are not built; run task build first: ", err)
+	modules := map[string][]byte{}
+	for _, name := range []string{"search.wasm", "open_url.wasm"} {
+		data, err := plugins.Dist.ReadFile("dist/" + name)
+		if err != nil {
+			t.Fatal("the built-in plugins are not built; run task build first: ", err)
+		}
+		modules[name] = data
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -84,10 +88,16 @@ func TestScripts(t *testing.T) {
 			if err := useModuleCache(filepath.Join(e.WorkDir, "data")); err != nil {
 				return err
 			}
-			return os.WriteFile(filepath.Join(e.WorkDir, "search.wasm"), search, 0o600)
+			for name, data := range modules {
+				if err := os.WriteFile(filepath.Join(e.WorkDir, name), data, 0o600); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": code, "server": startServer, "stopserver": stopServer, "packets": checkPackets,
+			"web": startWeb, "envfile": expandFile,
 		},
 	})
 }
