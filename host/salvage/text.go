@@ -61,6 +61,7 @@ func (p *Parser) stepText(in string, final bool) (int, bool) {
 		switch a {
 		case no:
 			p.place.pass(in[i], h.quoted)
+			p.think.mention(h)
 			i++
 		case unknown:
 			p.say(in[:i])
@@ -220,7 +221,7 @@ func (p *Parser) markup(in string, final bool) (hit, answer) {
 		if p.drafting {
 			return h, no
 		}
-		if p.shown() && !p.place.boundary && !p.place.lineStart {
+		if p.shown() && p.place.inSentence() {
 			return h, no
 		}
 	case ends:

@@ -18,6 +18,20 @@ type thinking struct {
 	quotedOpeners int
 }
 
+// mention counts markers of reasoning that are words in a sentence, so that the
+// closer of a pair is one too.
+func (t *thinking) mention(h hit) {
+	if h.marker == nil || h.quoted {
+		return
+	}
+	switch h.marker.role {
+	case reasons:
+		t.quotedOpeners++
+	case ends:
+		t.quotedOpeners = max(0, t.quotedOpeners-1)
+	}
+}
+
 // anyThinkEnd are the closers of reasoning that the prompt opened.
 var anyThinkEnd = func() []string {
 	var all []string
