@@ -91,6 +91,21 @@ func TestABadPluginFailsItsOwnCallOnly(t *testing.T) {
 	}
 }
 
+func TestAPluginIsStoppedWhenItsFuelIsSpent(t *testing.T) {
+	s := open(t)
+	manifest := `{"manifest":1,"name":"bad","version":"1","limits":{"fuel":1000000}}`
+	if err := s.install(t, map[string][]byte{"bad.wasm": packed(t, guest(loops), manifest)}); err != nil {
+		t.Fatal(err)
+	}
+	r := s.call(t, "bad", `{}`)
+	if r.Failure == nil || r.Failure.Kind != tool.FailureQuota || !strings.Contains(r.Text, "computing budget") {
+		t.Fatalf("failure %+v, text %q", r.Failure, r.Text)
+	}
+	if r.Fuel < 1_000_000 {
+		t.Errorf("%d instructions are reported, want the whole budget", r.Fuel)
+	}
+}
+
 func TestABadFileIsRefusedWithASentence(t *testing.T) {
 	good := guest(answers + `{"content":[]}`)
 	only := func(name string) []byte {

@@ -152,6 +152,9 @@ func (c guestCall) failed(ctx context.Context, err error) tool.Result {
 	case engine.Timeout:
 		return tool.Fail(tool.FailureTimeout, fmt.Sprintf("%s took too long and was stopped.", c.title),
 			fmt.Sprintf("The tool %s took too long and was stopped. Ask for less at once, or go on without it.", c.exposed))
+	case engine.CPU:
+		return tool.Fail(tool.FailureQuota, fmt.Sprintf("%s used up the instructions that one call may execute and was stopped.", c.title),
+			fmt.Sprintf("The tool %s used up its computing budget and was stopped. Ask for less at once, or go on without it.", c.exposed))
 	case engine.OutputTooLarge:
 		return tool.Fail(tool.FailureTooLarge, fmt.Sprintf("%s returned more than it may. %s", c.title, ended.Message),
 			fmt.Sprintf("The result of %s was too large and was dropped. Ask for less, such as fewer items or one part.", c.exposed))
