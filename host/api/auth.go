@@ -79,8 +79,12 @@ func operatorOnly(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// signIn exchanges a link's token for a cookie.
+// signIn exchanges a link's token for a cookie. A HEAD request, with which
+// programs look at links, leaves the link good.
 func (s *Server) signIn(c *fiber.Ctx) error {
+	if c.Method() != fiber.MethodGet {
+		return fiber.ErrMethodNotAllowed
+	}
 	cookie, _, err := s.cfg.Store.RedeemLink(s.ctx, c.Query("token"))
 	switch {
 	case errors.Is(err, store.ErrBadLink):

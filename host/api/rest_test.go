@@ -373,7 +373,11 @@ func TestUsersAreTheOperators(t *testing.T) {
 	}
 	owner := h.cookie
 	h.cookie = ""
-	res, _ := h.do(h.request("GET", strings.TrimPrefix(l.URL, h.base), ""))
+	res, _ := h.do(h.request("HEAD", strings.TrimPrefix(l.URL, h.base), ""))
+	if res.StatusCode != http.StatusMethodNotAllowed || len(res.Cookies()) != 0 {
+		t.Errorf("HEAD: %d %v", res.StatusCode, res.Header)
+	}
+	res, _ = h.do(h.request("GET", strings.TrimPrefix(l.URL, h.base), ""))
 	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/" || len(res.Cookies()) != 1 {
 		t.Fatalf("sign-in: %d %v", res.StatusCode, res.Header)
 	}
