@@ -52,7 +52,7 @@ func (m *Manager) installBuiltin(ctx context.Context, wasm []byte, fallback stri
 	m.mu.Unlock()
 	sum := sha256.Sum256(wasm)
 	if old != nil && old.record.SHA256 == hex.EncodeToString(sum[:]) {
-		return nil
+		return m.repair(ctx, old, wasm)
 	}
 	p, err := m.prepare(ctx, wasm, manifest, raw)
 	if err != nil {
@@ -66,6 +66,17 @@ func (m *Manager) installBuiltin(ctx context.Context, wasm []byte, fallback stri
 		return errors.Join(fmt.Errorf("record grants: %w", err), p.unload(ctx))
 	}
 	return m.publish(ctx, p, wasm)
+}
+
+// repair puts a built-in module's file back where it is gone or damaged.
+func (m *Manager) repair(ctx context.Context, p *installed, wasm []byte) error {
+	_, _, err := m.config.Registry.Open(ctx, p.record.Name)
+	if corrupt := (*registry.CorruptError)(nil); !errors.As(err, &corrupt) {
+		return err
+	}
+	m.config.Logger.Warn("a built-in plugin's file is put back", "plugin", p.record.Name, "error", err)
+	_, err = m.config.Registry.Install(ctx, p.record, wasm)
+	return err
 }
 
 // newGrants are the grants equal to a manifest, without those of capabilities

@@ -2,6 +2,8 @@ package plugin_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -42,6 +44,31 @@ func withSearch(t *testing.T) (*scene, string) {
 		t.Fatal(err)
 	}
 	return s, id
+}
+
+func TestTheNextStartPutsABuiltinFileBack(t *testing.T) {
+	for name, harm := range map[string]func(path string) error{
+		"gone":    os.Remove,
+		"damaged": func(path string) error { return os.Truncate(path, 1000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := withSearch(t)
+			files, err := filepath.Glob(filepath.Join(s.dir, "plugins", "*.wasm"))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("files %v, %v", files, err)
+			}
+			if err := harm(files[0]); err != nil {
+				t.Fatal(err)
+			}
+			s.start(t)
+			if err := s.install(t, map[string][]byte{"search.wasm": searchWASM}); err != nil {
+				t.Fatal(err)
+			}
+			if f := read(t, s.call(t, "internal_search", `{"queries":["bread loaf"]}`)); len(f.Results) == 0 {
+				t.Error("nothing was found")
+			}
+		})
+	}
 }
 
 func TestSearchFindsAndCitesThroughTheSandbox(t *testing.T) {
