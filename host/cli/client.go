@@ -82,7 +82,11 @@ func openHere(ctx context.Context, o Options, user string) (*Client, error) {
 	served := make(chan error, 1)
 	go func() { served <- server.ServeLocal(memory) }()
 	closeAll := func(ctx context.Context) error {
-		return errors.Join(server.Shutdown(ctx), <-served, a.Close(ctx))
+		err := server.Shutdown(ctx)
+		if failed := <-served; !errors.Is(failed, api.ErrStopped) { // it stops before it serves where there was nothing to do
+			err = errors.Join(err, failed)
+		}
+		return errors.Join(err, a.Close(ctx))
 	}
 	if o.Settled {
 		if err := a.Settle(ctx); ctx.Err() != nil {

@@ -157,9 +157,11 @@ func (c *Client) upload(ctx context.Context, files []knowledge.Source) (uploaded
 	return reply, err
 }
 
+// addFile adds a file to a form. A header takes no control character, and names
+// of files may have them; the URI goes as it is.
 func addFile(form *multipart.Writer, f knowledge.Source) error {
 	header := make(textproto.MIMEHeader)
-	header.Set("Content-Disposition", multipart.FileContentDisposition("file", f.Name))
+	header.Set("Content-Disposition", multipart.FileContentDisposition("file", Printable(f.Name)))
 	header.Set("Content-Type", "application/octet-stream") // the host judges by name and bytes
 	part, err := form.CreatePart(header)
 	if err != nil {
