@@ -75,6 +75,35 @@ export interface Message {
   run?: string;
   status: MessageStatus;
   created_at: string;
+  /** What the person attached. */
+  files?: FileRef[];
+}
+
+/** A file as the message that carries it names it. */
+export interface FileRef {
+  id: string;
+  name: string;
+  media_type: string;
+  bytes: number;
+  /** The file was deleted. */
+  gone?: boolean;
+}
+
+export interface StoredFile extends FileRef {
+  encoding: string;
+  characters: number;
+  lines: number;
+  created_at: string;
+}
+
+export interface Memory {
+  id: string;
+  text: string;
+  /** The plugin that wrote it last; absent for the person. */
+  plugin?: string;
+  session_id?: string;
+  created_at: string;
+  updated_at: string;
 }
 
 export interface SessionDetail {
@@ -173,18 +202,36 @@ export const documents = () => call<{ documents: StoredDocument[] | null }>('GET
 export const readDocument = (did: string) => call<StoredDocument & { text: string }>('GET', `/documents/${id(did)}`);
 export const removeDocument = (did: string) => call<void>('DELETE', `/documents/${id(did)}`);
 
-/** Uploads one file; progress gets the part sent, 0 to 1. */
-export function uploadDocument(file: File, progress: (part: number) => void): Promise<UploadResult> {
+export const memories = () => call<{ memories: Memory[] | null }>('GET', '/memories');
+export const addMemory = (text: string) => call<{ memory: Memory }>('POST', '/memories', { text });
+export const changeMemory = (mid: string, text: string) => call<{ memory: Memory }>('PATCH', `/memories/${id(mid)}`, { text });
+export const removeMemory = (mid: string) => call<void>('DELETE', `/memories/${id(mid)}`);
+
+export const readFile = (fid: string) => call<StoredFile & { text: string }>('GET', `/files/${id(fid)}`);
+export const removeFile = (fid: string) => call<void>('DELETE', `/files/${id(fid)}`);
+
+export interface AttachResult {
+  files: StoredFile[];
+  failed?: { name: string; error: { code: string; message: string } }[] | null;
+}
+
+/** Uploads one file into Knowledge; progress gets the part sent, 0 to 1. */
+export const uploadDocument = (file: File, progress: (part: number) => void) => upload<UploadResult>('/documents', file, progress);
+
+/** Uploads one file to be attached to a question. */
+export const uploadFile = (file: File, progress: (part: number) => void) => upload<AttachResult>('/files', file, progress);
+
+function upload<T>(path: string, file: File, progress: (part: number) => void): Promise<T> {
   // fetch reports no upload progress, XMLHttpRequest does.
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
     request.upload.onprogress = (e) => progress(e.lengthComputable && e.total > 0 ? e.loaded / e.total : 0);
     request.onload = () => {
-      if (request.status >= 200 && request.status < 300) resolve(JSON.parse(request.responseText) as UploadResult);
+      if (request.status >= 200 && request.status < 300) resolve(JSON.parse(request.responseText) as T);
       else reject(failure(request.status, request.responseText));
     };
     request.onerror = () => reject(new Failure('unreachable', 'The upload broke off. The file was not added.', 0));
-    request.open('POST', `${BASE}/documents`);
+    request.open('POST', BASE + path);
     const form = new FormData();
     form.append('file', file, file.name);
     request.send(form);

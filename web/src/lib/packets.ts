@@ -164,6 +164,7 @@ export interface SendBody {
   session_id?: string;
   parent_message_id?: string;
   text: string;
+  files?: string[];
   models?: string[];
 }
 

@@ -8,9 +8,10 @@ import type { Ack, Packet, SendBody } from '../lib/packets';
 import { emptyRun, takePackets, type Run } from '../lib/run';
 import { Disconnected, Refused } from '../lib/socket';
 import { turns } from '../lib/thread';
+import { attachments } from './attachments.svelte';
 import { drafts } from './draft';
 import { link } from './link.svelte';
-import { loadPending, newRequestId, storePending } from './pending';
+import { loadPending, loadPendingFiles, newRequestId, storePending, storePendingFiles } from './pending';
 import { chatAddress, route } from './route.svelte';
 
 /** How many of the last turns are loaded at once; earlier ones come as they are scrolled to. */
@@ -28,6 +29,8 @@ class Conversation {
   /** Why the last question was not taken; '' while there is no reason. */
   sendError = $state('');
   pending = $state.raw<SendBody | null>(null);
+  /** The files that the pending question carries. */
+  pendingFiles = $state.raw<api.FileRef[]>([]);
   /** The answer shown of a run with several models: the next question goes on from it. */
   shown = $state.raw<Record<string, number>>({});
   stopping = $state(false);
@@ -52,6 +55,7 @@ class Conversation {
 
   constructor() {
     this.pending = loadPending();
+    if (this.pending) this.pendingFiles = loadPendingFiles();
     link.listen({
       open: () => void this.#connected(),
       packets: (run, packets) => this.#enqueue(run, packets),
@@ -159,13 +163,16 @@ class Conversation {
   }
 
   /** Asks a question. parent is the message that it follows, '' for the last one. */
-  async send(text: string, models: string[], parent = this.#lastMessage()): Promise<void> {
+  async send(text: string, models: string[], parent = this.#lastMessage(), files: readonly api.FileRef[] = []): Promise<void> {
     if (this.pending || this.liveRun !== '') return;
     this.sendError = '';
     const body: SendBody = { request_id: newRequestId(), text };
     if (this.sessionId !== '') body.session_id = this.sessionId;
     if (parent !== '') body.parent_message_id = parent;
     if (models.length > 0) body.models = models;
+    if (files.length > 0) body.files = files.map((f) => f.id);
+    this.pendingFiles = [...files];
+    storePendingFiles(files);
     this.pending = body;
     storePending(body);
     await this.#flush();
@@ -188,13 +195,14 @@ class Conversation {
     try {
       const ack = await socket.request({ type: 'send', ...body });
       this.#settle(null);
-      this.#accepted(ack, body);
+      this.#accepted(ack, body, this.#takeFiles());
     } catch (error) {
       if (!(error instanceof Refused)) return;
       this.#settle(null);
       this.sendError = error.message;
       // The words come back into the composer, so that nothing is lost.
       drafts.restore(body.session_id ?? '', body.text);
+      attachments.restore(body.session_id ?? '', this.#takeFiles());
     } finally {
       this.#flushing = false;
     }
@@ -205,8 +213,16 @@ class Conversation {
     storePending(body);
   }
 
+  /** The files of the question that was pending; they are pending no more. */
+  #takeFiles(): api.FileRef[] {
+    const files = this.pendingFiles;
+    this.pendingFiles = [];
+    storePendingFiles([]);
+    return files;
+  }
+
   /** Draws an acknowledged question; the host has it on disk. */
-  #accepted(ack: Ack, body: SendBody): void {
+  #accepted(ack: Ack, body: SendBody, files: api.FileRef[]): void {
     const here = (body.session_id ?? '') === this.sessionId;
     if (!here || ack.session_id === undefined) return;
     if (this.sessionId === '') {
@@ -218,6 +234,7 @@ class Conversation {
     if (id === '' || this.messages.some((m) => m.id === id)) return;
     const question: api.Message = { id, role: 'user', text: body.text, status: 'completed', created_at: new Date().toISOString() };
     if (body.parent_message_id !== undefined && body.parent_message_id !== 'root') question.parent_id = body.parent_message_id;
+    if (files.length > 0) question.files = files;
     this.messages = [...this.messages, question];
     this.leaf = id;
     if (ack.run !== undefined) this.#placeAnswers(ack.run, id, ack.message_ids ?? []);

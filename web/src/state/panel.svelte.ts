@@ -39,7 +39,8 @@ class Panel {
     this.loading = true;
     this.error = '';
     try {
-      const { text } = await api.readDocument(shown.document.id);
+      const read = shown.document.source === 'file' ? api.readFile : api.readDocument;
+      const { text } = await read(shown.document.id);
       if (this.source === shown) this.text = text;
     } catch (error) {
       if (this.source === shown) this.error = (error as Error).message;

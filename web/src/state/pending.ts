@@ -3,9 +3,11 @@
  * storage under its request_id until the ack comes, so that a reload or a lost
  * line sends it again without asking it twice.
  */
+import type { FileRef } from '../lib/api';
 import type { SendBody } from '../lib/packets';
 
 const KEY = 'bulkhead.pending';
+const FILES_KEY = 'bulkhead.pending.files';
 
 export function loadPending(): SendBody | null {
   try {
@@ -14,6 +16,21 @@ export function loadPending(): SendBody | null {
   } catch {
     return null;
   }
+}
+
+/** The names of the files that the pending question carries; the wire knows ids only. */
+export function loadPendingFiles(): FileRef[] {
+  try {
+    const list: unknown = JSON.parse(sessionStorage.getItem(FILES_KEY) ?? '[]');
+    return Array.isArray(list) ? (list as FileRef[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+export function storePendingFiles(files: readonly FileRef[]): void {
+  if (files.length > 0) sessionStorage.setItem(FILES_KEY, JSON.stringify(files));
+  else sessionStorage.removeItem(FILES_KEY);
 }
 
 export function storePending(body: SendBody | null): void {
