@@ -21,8 +21,8 @@ func unknownTool(name string, names []string) tool.Result {
 
 func badArguments(spec tool.Spec, err error) tool.Result {
 	return tool.Fail(tool.FailureInput,
-		"The model wrote arguments that are not a JSON object.",
-		fmt.Sprintf("The arguments are not a JSON object (%v). An example of right: %s", err, exampleArguments(spec.InputSchema)))
+		fmt.Sprintf("The model called %s with arguments that do not fit it.", spec.Name),
+		fmt.Sprintf("%v\nAn example of right: %s", err, exampleArguments(spec.InputSchema)))
 }
 
 func hostFault(name string) tool.Result {

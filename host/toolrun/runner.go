@@ -16,6 +16,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
 	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/salvage"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
@@ -133,7 +134,7 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 		if c.tool != nil {
 			c.spec = c.tool.Spec()
 		}
-		c.arguments, c.argumentsErr = readObject(req.Arguments)
+		c.arguments, c.argumentsErr = fit(c.spec, req.Arguments)
 		if !mergeInto(calls, c) {
 			calls = append(calls, c)
 		}
@@ -219,17 +220,17 @@ func hasLabel(spec tool.Spec, label string) bool {
 	return false
 }
 
-// readObject reads arguments as a JSON object.
-func readObject(raw string) (map[string]json.RawMessage, error) {
+// fit reads arguments as a JSON object, mended and checked by the tool's schema.
+// The error is a *salvage.Misfit.
+func fit(spec tool.Spec, raw string) (map[string]json.RawMessage, error) {
 	if raw == "" {
-		return map[string]json.RawMessage{}, nil
+		raw = "{}"
 	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(raw), &object); err != nil {
+	fitted, err := salvage.Fit(salvage.Tool{Name: spec.Name, Parameters: spec.InputSchema}, raw)
+	if err != nil {
 		return nil, err
 	}
-	if object == nil { // null
-		object = map[string]json.RawMessage{}
-	}
-	return object, nil
+	var object map[string]json.RawMessage
+	err = json.Unmarshal([]byte(fitted), &object)
+	return object, err
 }

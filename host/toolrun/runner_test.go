@@ -147,8 +147,9 @@ func TestFailureCostsOnlyItsOwnCall(t *testing.T) {
 			return tool.Fail(tool.FailureDenied, "Not granted.", "denied"), nil
 		}),
 		echo(tool.Spec{Name: "good"}))
+	const q = `{"q":["x"]}`
 	done := h.Run(t.Context(), 0, []Request{
-		{"panics", "{}"}, {"errors", "{}"}, {"denied", "{}"}, {"missing", "{}"}, {"errors", "{not json"}, {"good", `{"a":1}`},
+		{"panics", q}, {"errors", q}, {"denied", q}, {"missing", "{}"}, {"errors", "no object"}, {"good", `{"a":1}`},
 	})
 	want := []packet.Outcome{"error", "error", "denied", "error", "error", "ok"}
 	for i, d := range done {
@@ -244,5 +245,21 @@ func TestAResultThatIsTooLongIsCutAndSaysSo(t *testing.T) {
 	done := h.Run(t.Context(), 0, []Request{{"f", "{}"}})
 	if !strings.Contains(done[0].Text, "100000 of 100005 characters") {
 		t.Errorf("ends with %q", done[0].Text[len(done[0].Text)-90:])
+	}
+}
+
+func TestArgumentsAreMendedOrTheModelIsTaughtTheSchema(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"q":{"type":"array","items":{"type":"string"}},"n":{"type":"integer"}},"required":["q"]}`)
+	h := newHarness(nil, echo(tool.Spec{Name: "f", InputSchema: schema}))
+	done := h.Run(t.Context(), 0, []Request{
+		{"f", `{'q': "one", "n": "3",}`}, {"f", `{"n":1}`}, {"f", "nothing like an object"},
+	})
+	if done[0].Outcome != packet.OutcomeOK || done[0].Text != `{"n":3,"q":["one"]}` {
+		t.Errorf("not mended: %+v", done[0])
+	}
+	for _, d := range done[1:] {
+		if d.Outcome != packet.OutcomeError || !strings.Contains(d.Text, `{"q":["text"]}`) || !strings.Contains(d.Text, `"properties"`) {
+			t.Errorf("not taught: %+v", d)
+		}
 	}
 }
