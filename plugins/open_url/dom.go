@@ -45,16 +45,6 @@ func remove(n *html.Node) {
 	}
 }
 
-// unwrap puts the children of n in its place.
-func unwrap(n *html.Node) {
-	for n.FirstChild != nil {
-		child := n.FirstChild
-		n.RemoveChild(child)
-		n.Parent.InsertBefore(child, n)
-	}
-	remove(n)
-}
-
 // rename makes another element of n, without its attributes.
 func rename(n *html.Node, to atom.Atom) {
 	n.DataAtom, n.Data, n.Attr = to, to.String(), nil

@@ -13,7 +13,7 @@ import (
 const maxElements = 20_000
 
 // mainContent returns the element that holds the content of a page that was
-// decluttered, and whether it is the page's own word and not a guess.
+// decluttered: what the page marks, or the best guess.
 func mainContent(doc *html.Node) *html.Node {
 	body := first(doc, is(atom.Body))
 	if body == nil {

@@ -36,14 +36,20 @@ type page struct {
 	Truncated bool
 }
 
-// read makes a page of a response. The error is a sentence for the model.
+// refusal says in a sentence for the model why a page has no text.
+type refusal string
+
+// Error implements error.
+func (r refusal) Error() string { return string(r) }
+
+// read makes a page of a response. The error is a refusal.
 func read(address string, r pdk.HTTPResult) (page, error) {
 	if r.Err != nil {
-		return page{}, errors.New(sentence(r.Err))
+		return page{}, refusal(sentence(r.Err))
 	}
 	res := r.Response
 	if res.Status < 200 || res.Status > 299 {
-		return page{}, errors.New(statusSentence(res.Status))
+		return page{}, refusal(statusSentence(res.Status))
 	}
 	p := page{URL: res.FinalURL, Truncated: res.Truncated}
 	if p.URL == "" {
@@ -51,7 +57,7 @@ func read(address string, r pdk.HTTPResult) (page, error) {
 	}
 	err := p.fill(res)
 	if err == nil && strings.TrimSpace(p.Text) == "" {
-		err = errors.New("The page is empty.")
+		err = refusal("The page is empty.")
 	}
 	return p, err
 }

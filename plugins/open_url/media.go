@@ -25,7 +25,7 @@ func (p *page) fill(res pdk.HTTPResponse) error {
 		media = strings.ToLower(strings.TrimSpace(strings.SplitN(declared, ";", 2)[0]))
 	}
 	if isBinary(res.Body, declared) {
-		return fmt.Errorf("It is %s, not text, and cannot be read here.", named(media))
+		return refusal(fmt.Sprintf("It is %s, not text, and cannot be read here.", named(media)))
 	}
 	text := decode(res.Body, declared)
 	switch kindOf(media, text) {
@@ -36,7 +36,7 @@ func (p *page) fill(res pdk.HTTPResponse) error {
 	case "text":
 		p.Text = text
 	default:
-		return fmt.Errorf("It is %s, which cannot be read here.", named(media))
+		return refusal(fmt.Sprintf("It is %s, which cannot be read here.", named(media)))
 	}
 	p.Text = tidy(p.Text)
 	if p.Title == "" {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"net/url"
 	"regexp"
 	"strings"
@@ -81,17 +80,17 @@ func wall(f facts) error {
 	}
 	switch {
 	case strings.HasPrefix(host, "consent."), consentWords.MatchString(f.text) && acceptWords.MatchString(f.text), bare && consentWords.MatchString(all):
-		return errors.New("The page shows only a question about cookies or consent, and not its content.")
+		return refusal("The page shows only a question about cookies or consent, and not its content.")
 	case robotWords.MatchString(f.text), bare && robotWords.MatchString(all):
-		return errors.New("The page asks to prove that one is a person, and does not show its content.")
+		return refusal("The page asks to prove that one is a person, and does not show its content.")
 	case payWords.MatchString(f.text), bare && payWords.MatchString(all):
-		return errors.New("The page shows its content to subscribers only.")
+		return refusal("The page shows its content to subscribers only.")
 	case f.password && size < 150, bare && signInWords.MatchString(all):
-		return errors.New("The page asks to sign in, and does not show its content.")
+		return refusal("The page asks to sign in, and does not show its content.")
 	case scriptWords.MatchString(f.text), bare && (scriptWords.MatchString(all) || f.mount), size == 0 && f.scripts > 0:
-		return errors.New("The page builds its content with scripts, which are not run here; without them it is empty.")
+		return refusal("The page builds its content with scripts, which are not run here; without them it is empty.")
 	case size == 0:
-		return errors.New("The page has no text.")
+		return refusal("The page has no text.")
 	}
 	return nil
 }
