@@ -129,4 +129,18 @@ async function signIn(url: string, path: string): Promise<void> {
   if (!reply.ok()) throw new Error(`signing in gave ${reply.status()}: ${await reply.text()}`);
   await context.storageState({ path: STATE_FILE });
   await context.dispose();
+  await ready(`${url}/readyz`);
+}
+
+/** How long the built-in plugins may take to be compiled, in milliseconds. */
+const READY_MS = 180_000;
+
+/** Waits until the built-in plugins are compiled, so that no test waits for them. */
+async function ready(url: string): Promise<void> {
+  for (const end = Date.now() + READY_MS; ; ) {
+    const reply = await fetch(url);
+    if (reply.ok) return;
+    if (Date.now() > end) throw new Error(`the host is not ready: ${await reply.text()}`);
+    await new Promise((done) => setTimeout(done, 250));
+  }
 }
