@@ -146,7 +146,11 @@ func (p *HTTPParams) Describe() string {
 		if len(r.Methods) > 0 {
 			methods = strings.Join(r.Methods, ", ")
 		}
-		hosts = append(hosts, fmt.Sprintf("%s%s (%s)", r.Host, r.PathPrefix, methods))
+		host := r.Host
+		if host == "*" {
+			host = "any address"
+		}
+		hosts = append(hosts, fmt.Sprintf("%s%s (%s)", host, strings.TrimSuffix(r.PathPrefix, "/"), methods))
 	}
 	var creds []string
 	for name := range p.Credentials {

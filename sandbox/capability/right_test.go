@@ -162,3 +162,20 @@ func TestGrantFileIsStrict(t *testing.T) {
 		}
 	}
 }
+
+func TestAManifestLeavesTheNamingOfPrivateHostsToTheGrant(t *testing.T) {
+	m := parse(t, `{"http":{"allow":[{"host":"*"}],"private_networks":["*"]}}`)
+	for grant, want := range map[string][]string{
+		`{}`: nil, `{"private_networks":["wiki.lan"]}`: {"wiki.lan"}, `{"private_networks":["*"]}`: {"*"},
+	} {
+		r := Effective(m, Grants{HTTP: {Capability: HTTP, Mode: Allow, Params: json.RawMessage(grant)}}, nil)
+		if got := r.Of(HTTP).Params.(*HTTPParams).PrivateNetworks; !slices.Equal(got, want) {
+			t.Errorf("%s gives %q", grant, got)
+		}
+	}
+	named := parse(t, `{"http":{"allow":[{"host":"*"}],"private_networks":["a.lan"]}}`)
+	r := Effective(named, Grants{HTTP: {Capability: HTTP, Mode: Allow, Params: json.RawMessage(`{"private_networks":["b.lan"]}`)}}, nil)
+	if got := r.Of(HTTP).Params.(*HTTPParams).PrivateNetworks; len(got) != 0 {
+		t.Errorf("a grant widens the manifest to %q", got)
+	}
+}
