@@ -57,3 +57,27 @@ test('a memory that another tab writes is seen at once', async ({ page, context 
   await page.getByRole('button', { name: 'Delete "I am left-handed."' }).click();
   await expect(other.getByText('Nothing is remembered yet.')).toBeVisible();
 });
+
+test('a private conversation uses no memory and writes none', async ({ page }) => {
+  await page.goto('/#/memory');
+  await page.getByRole('textbox', { name: 'Something to remember' }).fill('My favourite cheese is Comté.');
+  await page.keyboard.press('Enter');
+  await expect(rows(page)).toHaveCount(1);
+  await page.getByRole('button', { name: 'New chat' }).click();
+  await page.getByRole('button', { name: 'Private conversation' }).click();
+  await ask(page, 'What is my favourite cheese?');
+  await ended(page);
+  await expect(answer(page)).not.toContainText('Comté');
+  await expect(page.getByText('Private', { exact: true })).toBeVisible();
+  await ask(page, 'Remember that I sail.');
+  await ended(page);
+  await expect(answer(page)).not.toContainText('I will remember');
+  await page.reload();
+  await expect(page.getByText('Private', { exact: true })).toBeVisible();
+  await page.getByRole('button', { name: 'New chat' }).click();
+  await expect(page.getByRole('button', { name: 'Private conversation' })).toHaveAttribute('aria-pressed', 'false');
+  await page.getByRole('link', { name: 'Memory' }).click();
+  await expect(rows(page)).toHaveCount(1);
+  await page.getByRole('button', { name: 'Delete "My favourite cheese is Comté."' }).click();
+  await expect(page.getByText('Nothing is remembered yet.')).toBeVisible();
+});

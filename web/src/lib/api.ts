@@ -58,6 +58,8 @@ export interface Session {
   title: string;
   created_at: string;
   updated_at: string;
+  /** Nothing is remembered in it, and nothing that was remembered is used. */
+  private?: boolean;
   live_run?: string;
   /** The message that the conversation goes on from; only in a single session. */
   leaf?: string;

@@ -166,6 +166,8 @@ export interface SendBody {
   text: string;
   files?: string[];
   models?: string[];
+  /** For a new session: nothing is remembered in it. */
+  private?: boolean;
 }
 
 /** Ask for another answer to the question that message_id answers. */

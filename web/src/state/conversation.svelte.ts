@@ -20,6 +20,8 @@ const FIRST_TURNS = 4;
 class Conversation {
   sessionId = $state('');
   title = $state('');
+  /** Nothing is remembered in this conversation; a person chooses it before the first question. */
+  private = $state(false);
   messages = $state.raw<api.Message[]>([]);
   leaf = $state('');
   runs = $state.raw<Record<string, Run>>({});
@@ -78,6 +80,7 @@ class Conversation {
     for (const run of Object.keys(this.runs)) link.socket?.unfollow(run);
     this.sessionId = sessionId;
     this.title = '';
+    this.private = false;
     this.messages = [];
     this.leaf = '';
     this.runs = {};
@@ -99,6 +102,7 @@ class Conversation {
       const detail = await api.session(sessionId);
       if (this.sessionId !== sessionId) return;
       this.title = detail.session.title;
+      this.private = detail.session.private ?? false;
       this.messages = detail.messages;
       this.leaf = detail.session.leaf ?? '';
       this.loadError = '';
@@ -170,6 +174,7 @@ class Conversation {
     if (this.sessionId !== '') body.session_id = this.sessionId;
     if (parent !== '') body.parent_message_id = parent;
     if (models.length > 0) body.models = models;
+    if (this.sessionId === '' && this.private) body.private = true;
     if (files.length > 0) body.files = files.map((f) => f.id);
     this.pendingFiles = [...files];
     storePendingFiles(files);
