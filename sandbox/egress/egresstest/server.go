@@ -128,7 +128,9 @@ func slowOrLarge(m *http.ServeMux) {
 			var to io.Writer = w
 			if wrap != nil {
 				w.Header().Set("Content-Encoding", encoding)
-				to = wrap(w)
+				packer := wrap(w)
+				defer packer.Close()
+				to = packer
 			}
 			for n := 0; most == 0 || n < most; n += len(piece) {
 				if _, err := to.Write(piece); err != nil {
@@ -139,9 +141,9 @@ func slowOrLarge(m *http.ServeMux) {
 	}
 	zeros := make([]byte, 1<<20)
 	m.HandleFunc("/endless", endless("", nil, bytes.Repeat([]byte("on and on "), 1000), 0))
-	m.HandleFunc("/gzip-bomb", endless("gzip", gzipped, zeros, 1<<30))
-	m.HandleFunc("/br-bomb", endless("br", brotlied, zeros, 1<<30))
-	m.HandleFunc("/deflate-bomb", endless("deflate", zlibbed, zeros, 1<<30))
+	m.HandleFunc("/gzip-bomb", endless("gzip", gzipped, zeros, 256<<20))
+	m.HandleFunc("/br-bomb", endless("br", brotlied, zeros, 48<<20))
+	m.HandleFunc("/deflate-bomb", endless("deflate", zlibbed, zeros, 256<<20))
 	m.HandleFunc("/fifty", endless("", nil, bytes.Repeat([]byte("<p>"+Text+"</p>\n"), 500), 50<<20))
 	m.HandleFunc("/deep", say("text/html; charset=utf-8", "", []byte(strings.Repeat("<div>", 100_000)+Text)))
 }
