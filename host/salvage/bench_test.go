@@ -40,11 +40,10 @@ func longElement(size int) string {
 func measure(b *testing.B, text string, piece int) {
 	b.Helper()
 	chunks := chunked(text, piece)
-	p := salvage.New(salvage.Options{})
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		p = salvage.New(salvage.Options{})
+		p := salvage.New(salvage.Options{})
 		for _, c := range chunks {
 			p.Write(c)
 		}

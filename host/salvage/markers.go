@@ -105,10 +105,8 @@ func (l *lexer) match(in string, final bool) (*marker, answer) {
 var theLexer = newLexer(allMarkers())
 
 // stop tells the bytes at which reading text has to look closer.
-var stop = func() (stop [256]bool) {
-	for c, is := range theLexer.first {
-		stop[c] = is
-	}
+var stop = func() [256]bool {
+	stop := theLexer.first
 	stop['\n'], stop['`'] = true, true
 	return stop
 }()
