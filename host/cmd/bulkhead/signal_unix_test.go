@@ -1,0 +1,60 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestASecondInterruptEndsAtOnce asks a host that takes the question and never
+// says a word.
+func TestASecondInterruptEndsAtOnce(t *testing.T) {
+	data, err := os.MkdirTemp("", "bh") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(data)
+	silent, err := net.Listen("unix", filepath.Join(data, "run.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // then it is killed, and the test fails
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bulkhead", "chat", "hello", "--data", data)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for asked := false; !asked; {
+		conn, err := silent.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = bufio.NewReader(conn).ReadString('\n')
+		asked = err == nil // else it was only looking whether somebody listens
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+				t.Errorf("it ended with %v", err)
+			}
+			return
+		default:
+			_ = cmd.Process.Signal(os.Interrupt) // it may have ended just now
+		}
+	}
+}
