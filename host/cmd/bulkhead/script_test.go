@@ -21,46 +21,51 @@ import (
 )
 
 // moduleCache is one cache of compiled modules for all tests, as one data folder
-// has. It is filled by a test binary without the race detector, in which the
-// compiler is many times slower.
+// has.
 var moduleCache string
 
+// TestMain builds the binary that the tests run, and lets it compile the built-in
+// plugins once. The binary is the one that people get, without the race
+// detector, in which each start takes many times longer; the rooms' own tests
+// run under it.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != "bulkhead" { // else this is the command under test
-		dir, err := warmCache()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "compile the built-in plugins:", err)
-			os.Exit(1)
-		}
-		moduleCache = dir
-	}
-	testscript.Main(cleaning{m}, map[string]func(){"bulkhead": main})
-}
-
-func warmCache() (string, error) {
 	dir, err := os.MkdirTemp("", "bulkhead-cmd-*")
+	if err == nil {
+		moduleCache = filepath.Join(dir, "modules")
+		err = prepare(dir)
+	}
 	if err != nil {
-		return "", err
+		fmt.Fprintln(os.Stderr, "prepare bulkhead for its tests:", err)
+		os.Exit(1)
 	}
-	modules, err := filepath.Abs("../../../plugins/dist")
-	if err != nil {
-		return "", err
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	}
-	warm := exec.Command("go", "test", "-count=1", "../../plugin/testdata/warm")
-	warm.Env = append(os.Environ(), "WARM_CACHE="+dir, "WARM_MODULES="+modules)
-	if out, err := warm.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s(are they built? task build does it)", err, out)
-	}
-	return dir, nil
+	os.Exit(code)
 }
 
-// cleaning removes the cache after the tests.
-type cleaning struct{ *testing.M }
-
-// Run implements testscript.TestingM.
-func (c cleaning) Run() int {
-	defer os.RemoveAll(moduleCache)
-	return c.M.Run()
+func prepare(dir string) error {
+	bin := filepath.Join(dir, "bin")
+	data := filepath.Join(dir, "data")
+	if err := os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(moduleCache, 0o700); err != nil {
+		return err
+	}
+	if err := useModuleCache(data); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"go", "build", "-trimpath", "-o", filepath.Join(bin, "bulkhead"), "."},
+		{filepath.Join(bin, "bulkhead"), "plugin", "list", "--data", data},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", args[0], err, out)
+		}
+	}
+	return nil
 }
 
 // useModuleCache makes a data folder use the tests' cache.

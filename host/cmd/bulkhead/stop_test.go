@@ -29,8 +29,8 @@ func (w *trigger) Write(p []byte) (int, error) {
 }
 
 // scripted starts a model server and returns a data folder that is configured
-// for it. Compiled modules are kept in cache.
-func scripted(t *testing.T, cache string, replies ...*llmtest.Reply) (model *llmtest.Server, data string) {
+// for it.
+func scripted(t *testing.T, replies ...*llmtest.Reply) (model *llmtest.Server, data string) {
 	t.Helper()
 	model, err := llmtest.Start(replies...)
 	if err != nil {
@@ -42,10 +42,7 @@ func scripted(t *testing.T, cache string, replies ...*llmtest.Reply) (model *llm
 		}
 	})
 	data = t.TempDir()
-	if err := os.Mkdir(filepath.Join(data, "cache"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(cache, filepath.Join(data, "cache", "modules")); err != nil {
+	if err := useModuleCache(data); err != nil {
 		t.Fatal(err)
 	}
 	cfg := fmt.Sprintf("probe: false\nmodels:\n  - name: local\n    provider: openai\n    base_url: %s\n    model: scripted\n", model.URL())
@@ -56,14 +53,13 @@ func scripted(t *testing.T, cache string, replies ...*llmtest.Reply) (model *llm
 }
 
 func TestChatWithAModelServer(t *testing.T) {
-	cache := t.TempDir()
-	t.Run("an interrupt stops the run and keeps what was written", func(t *testing.T) { interrupted(t, cache) })
-	t.Run("a model that fails is a sentence and exit code 1", func(t *testing.T) { refusedKey(t, cache) })
+	t.Run("an interrupt stops the run and keeps what was written", func(t *testing.T) { interrupted(t) })
+	t.Run("a model that fails is a sentence and exit code 1", func(t *testing.T) { refusedKey(t) })
 }
 
-func interrupted(t *testing.T, cache string) {
+func interrupted(t *testing.T) {
 	never := make(chan struct{})
-	_, data := scripted(t, cache, llmtest.Answer().Text("The first part. ").Gate(never).Text("The second."))
+	_, data := scripted(t, llmtest.Answer().Text("The first part. ").Gate(never).Text("The second."))
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	out := &trigger{text: "first part", fire: interrupt}
@@ -97,8 +93,8 @@ func interrupted(t *testing.T, cache string) {
 	}
 }
 
-func refusedKey(t *testing.T, cache string) {
-	_, data := scripted(t, cache, llmtest.Status(401, `{"error":{"message":"bad key sk-secret"}}`))
+func refusedKey(t *testing.T) {
+	_, data := scripted(t, llmtest.Status(401, `{"error":{"message":"bad key sk-secret"}}`))
 	var out, errs bytes.Buffer
 	if code := run(t.Context(), []string{"chat", "--data", data, "--tools", "", "What?"}, nil, &out, &errs); code != 1 {
 		t.Errorf("exit code %d", code)
