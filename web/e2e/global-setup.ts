@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { HOSTILE_MESSAGES } from './hostile';
 import { MODELS, SLOW_WORDS, STATE_FILE } from './host';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -26,6 +27,31 @@ export const HOSTILE = [
   '<style>@import "https://foreign.invalid/s.css"</style>\n\n',
   '| a |\n|:-:|\n| ![x][ref] |\n\n[ref]: https://foreign.invalid/ref.png\n\nThe end [[7]]',
 ];
+
+/** An answer with everything that Markdown can bring. */
+export const RICH = [
+  '## Tides at Skerryvore\n\nThe height follows $h(t) = A\\cos(\\omega t + \\varphi)$, so the lamp is lit *before* high water.\n\n',
+  '$$\\int_0^T h(t)\\,dt = \\frac{A}{\\omega}\\left(\\sin(\\omega T + \\varphi) - \\sin\\varphi\\right)$$\n\n',
+  '| day | high water | oil |\n|:--|--:|:-:|\n| Monday | 4.2 m | 40 l |\n| Tuesday | 4.4 m | 38 l |\n\n',
+  '1. Read the gauge.\n2. Compare with the table:\n   - by day\n   - by moon\n\n> A keeper who guesses keeps nothing.\n\n',
+  '```go\n// Lit tells whether the lamp burns.\nfunc Lit(now time.Time) bool {\n\treturn now.Hour() >= 18 || now.Hour() < 6\n}\n```\n\n',
+  'More in the [almanac](https://foreign.invalid/almanac) and in `keeper.log`.',
+].join('');
+
+/** Three calls side by side, one of a tool that does not exist, then an answer. */
+const PARALLEL = [
+  {
+    text: ['I look in three places.'],
+    tool_calls: [
+      { id: 'a', name: 'internal_search', arguments: { queries: ['declare a capability'] } },
+      { id: 'b', name: 'tide_table', arguments: { place: 'Skerryvore' } },
+      { id: 'c', name: 'moon_phase', arguments: { day: 'Monday' } },
+    ],
+  },
+  { text: ['It is told in the guide [1].'] },
+];
+
+const inPieces = (text: string): string[] => text.match(/[^]{1,4000}/g) ?? [];
 
 const children: ChildProcess[] = [];
 
@@ -64,10 +90,18 @@ async function startModels(folder: string): Promise<Map<string, string>> {
   execFileSync('go', ['build', '-o', program, './host/llm/llmtest/scriptserver'], { cwd: ROOT, stdio: 'inherit' });
   const hostile = join(folder, 'hostile.json');
   writeFileSync(hostile, JSON.stringify([{ text: HOSTILE }]));
+  const written = (name: string, replies: unknown): string => {
+    const file = join(folder, `${name}.json`);
+    writeFileSync(file, JSON.stringify(replies));
+    return file;
+  };
   const scripts: Record<(typeof MODELS)[number], string[]> = {
     slow: ['--script', 'slow', '--words', String(SLOW_WORDS)],
     search: ['--script', 'search'],
     hostile: ['--script', hostile],
+    barrage: ['--script', written('barrage', HOSTILE_MESSAGES.map((text) => ({ text: inPieces(text) })))],
+    rich: ['--script', written('rich', [{ reasoning: ['Two parts: ', 'a table and a formula.'], text: [RICH] }])],
+    parallel: ['--script', written('parallel', Array.from({ length: 40 }, () => PARALLEL).flat())],
   };
   const urls = new Map<string, string>();
   for (const name of MODELS) {
@@ -119,6 +153,7 @@ async function startAll(binary: string, folder: string): Promise<void> {
   if (token === undefined) throw new Error(`user link printed no link but: ${said}`);
   await signIn(`http://${listen}`, token);
   process.env['BULKHEAD_E2E_URL'] = `http://${listen}`;
+  process.env['BULKHEAD_E2E_SEARCH'] = models.get('search') ?? '';
   process.env['BULKHEAD_E2E_SLOW'] = (models.get('slow') ?? '').replace(/\/v1$/, '');
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export const STATE_FILE = fileURLToPath(new URL('./.results/state.json', import.meta.url));
 
 /** The models of bulkhead.yaml, by the script that answers. */
-export const MODELS = ['slow', 'search', 'hostile'] as const;
+export const MODELS = ['slow', 'search', 'hostile', 'barrage', 'rich', 'parallel'] as const;
 
 /** Words of one answer of the model slow. */
 export const SLOW_WORDS = 60;
@@ -18,6 +18,9 @@ function named(name: string): string {
 
 /** Where the host serves, without a slash at the end. */
 export const hostUrl = (): string => named('BULKHEAD_E2E_URL');
+
+/** The address of the model server search, ending in /v1. */
+export const searchUrl = (): string => named('BULKHEAD_E2E_SEARCH');
 
 /** Lets the model slow say its next n words, over all its answers. */
 export async function poke(n: number): Promise<void> {

@@ -11,6 +11,7 @@ describe('highlight', () => {
 
   it('leaves alone what it does not know and what is too long', () => {
     expect(highlight('x', 'klingon')).toBeNull();
-    expect(highlight('x'.repeat(20_001), 'go')).toBeNull();
+    expect(highlight('x\n'.repeat(10_001), 'go')).toBeNull();
+    expect(highlight('x'.repeat(1001), 'go')).toBeNull();
   });
 });

@@ -38,9 +38,11 @@ for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(
 
 /** Longer code stays plain: colouring it would hold up the page. */
 const MAX_LENGTH = 20_000;
+/** Code that a person wrote has no such line; one made to be slow has. */
+const MAX_LINE = 1000;
 
 /** Returns code as HTML with spans, or null where it is to stay plain. */
 export function highlight(code: string, language: string): string | null {
-  if (code.length > MAX_LENGTH || !hljs.getLanguage(language)) return null;
+  if (code.length > MAX_LENGTH || code.split('\n').some((line) => line.length > MAX_LINE) || !hljs.getLanguage(language)) return null;
   return hljs.highlight(code, { language, ignoreIllegals: true }).value;
 }

@@ -82,8 +82,18 @@ describe('code', () => {
       asked.push(language);
       return language === 'typescript' ? `<span class="hljs-keyword">${code.length}</span>` : null;
     }).join('');
-    expect(asked).toEqual(['typescript', 'what']);
+    renderMarkdown('```__proto__\nx\n```\n\n```constructor\nx\n```', [], [], (_code, language) => (asked.push(language), null));
+    expect(asked).toEqual(['typescript', 'what', '__proto__', 'constructor']);
     expect(out).toContain('<span class="hljs-keyword">3</span>');
     expect(out).toContain('a&lt;b');
+  });
+});
+
+describe('shape', () => {
+  it('loses no text that is nested deeper than the parser goes', () => {
+    for (const nested of ['- ', '> ', '1. ']) {
+      expect(html(`${nested.repeat(1500)}deep\n\nThe end`), nested).toContain('The end');
+      expect(html(`${nested.repeat(1500)}deep\n\nThe end`), nested).toContain('deep');
+    }
   });
 });

@@ -21,18 +21,20 @@ interface Env {
 export type Highlight = (code: string, language: string) => string | null;
 
 /** Names by which code fences call a language that is known by another. */
-const ALIASES: Record<string, string> = {
+const ALIASES = new Map(Object.entries({
   sh: 'bash', shell: 'bash', zsh: 'bash', console: 'bash', js: 'javascript', jsx: 'javascript', mjs: 'javascript', ts: 'typescript',
   tsx: 'typescript', py: 'python', rb: 'ruby', rs: 'rust', golang: 'go', html: 'xml', svg: 'xml', svelte: 'xml', vue: 'xml', yml: 'yaml',
   toml: 'ini', 'c++': 'cpp', cc: 'cpp', h: 'c', 'c#': 'csharp', cs: 'csharp', kt: 'kotlin', docker: 'dockerfile', make: 'makefile',
   wat: 'wasm', patch: 'diff', jsonc: 'json', json5: 'json',
-};
+}));
 
 export interface Doubt {
   support: 'weak' | 'absent';
   reason: string;
 }
 
+/** The parser stops at 100, and a list item takes three levels. */
+const MAX_LEVEL = 90;
 const MARKER = /^\[\[(\d{1,4})\]\]/;
 const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
@@ -117,7 +119,7 @@ function code(content: string, info: string, highlight: Highlight): string {
   const given = (info.trim().split(/\s+/)[0] ?? '').slice(0, 40);
   const text = content.replace(/\n$/, '');
   const language = given.toLowerCase();
-  const inside = highlight(text, ALIASES[language] ?? language) ?? escape(text);
+  const inside = highlight(text, ALIASES.get(language) ?? language) ?? escape(text);
   return (
     `<div class="code"><div class="code-head"><span>${escape(given)}</span>` +
     `<button type="button" data-copy="code">Copy</button></div>` +
@@ -148,6 +150,9 @@ export function renderMarkdown(
   // The renderer's own type of env holds only what it adds itself.
   const env = ours as unknown as Parameters<typeof md.parse>[1];
   const tokens = md.parse(text, env);
+  // What is nested deeper than the parser goes would be left out. No reader gains
+  // from such a shape, so all of it is shown as it was written.
+  if (tokens.some((token) => token.level >= MAX_LEVEL)) return [`<p class="plain">${escape(text)}</p>`];
   const blocks: string[] = [];
   let start = 0;
   for (let i = 0; i < tokens.length; i++) {
