@@ -112,6 +112,33 @@ export const SCREENS: Screen[] = [
     },
   },
   {
+    name: 'memory',
+    go: async (page) => {
+      await page.goto('/#/memory');
+      await page.getByRole('textbox', { name: 'Something to remember' }).fill('I read French.');
+      await page.keyboard.press('Enter');
+      await expect(page.locator('.memories li')).toHaveCount(1);
+    },
+    leave: async (page) => {
+      await page.getByRole('button', { name: 'Delete "I read French."' }).click();
+      await expect(page.getByText('Nothing is remembered yet.')).toBeVisible();
+      await page.reload(); // the deletion is final when its time for undoing has passed or the page is left
+      await expect(page.getByText('Nothing is remembered yet.')).toBeVisible();
+    },
+  },
+  {
+    name: 'attached file',
+    go: async (page) => {
+      await page.goto('/');
+      await page.getByLabel('Files to attach').setInputFiles([{ name: 'log.md', mimeType: 'text/markdown', buffer: Buffer.from('# Log\n\nThe light burns oil.\n') }]);
+      await expect(page.getByRole('list', { name: 'Files to send' }).getByRole('listitem')).toContainText('log.md');
+    },
+    leave: async (page) => {
+      await page.getByRole('list', { name: 'Files to send' }).getByRole('button').last().click();
+      await expect(page.getByRole('list', { name: 'Files to send' })).toHaveCount(0);
+    },
+  },
+  {
     name: 'tools',
     go: async (page) => {
       await page.goto('/#/tools');
