@@ -1,4 +1,4 @@
-// Scriptserver is a model server for tests of the page: it prints its address
+// Command scriptserver is a model server for tests of the page: it prints its address
 // and answers completions from a script, until it is told to stop.
 //
 // The script is built in (--script slow, search, reason or hello) or a JSON file,
