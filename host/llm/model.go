@@ -62,6 +62,9 @@ type Message struct {
 	// ToolCallID and ToolName say which call a tool message answers.
 	ToolCallID string
 	ToolName   string
+	// Native is what came with an assistant message in its provider's own form, nil
+	// for none.
+	Native *Native
 }
 
 // ToolCall is a complete call.
@@ -97,12 +100,16 @@ type Request struct {
 	// definitions for the history's sake keeps those it needs itself.
 	Tools  []ToolDef
 	Choice Choice
+	// Withheld are the tools of this turn that may not be called now. They are for
+	// adapters whose provider wants the definitions all the same; the model is not
+	// to call them.
+	Withheld []ToolDef
 	// MaxOutputTokens is 0 for the provider's default.
 	MaxOutputTokens int
 }
 
 // Event is one thing that a model streams: Text, Reasoning, ToolCallDelta,
-// Refusal, Usage or Finish.
+// Refusal, ServerTool, Native, Usage or Finish.
 type Event interface{ event() }
 
 // Text is the next piece of the answer.

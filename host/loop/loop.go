@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,8 @@ type Step struct {
 	Text      string
 	Reasoning string
 	Calls     []toolrun.Done
+	// Native is what the provider wants to see again with this step, nil for none.
+	Native *llm.Native
 }
 
 // Result is what came of the loop.
@@ -107,6 +110,8 @@ type runner struct {
 
 func (l *runner) run(ctx context.Context) Result {
 	reason := packet.StopCompleted
+	// What the model could not learn of itself now, it says when it is asked.
+	_ = llm.Prepare(ctx, l.Model)
 	for cycle := 1; ; cycle++ {
 		choice, tools := l.choose(cycle)
 		out, err := l.step(ctx, choice, tools)
@@ -146,9 +151,11 @@ func (l *runner) choose(cycle int) (llm.Choice, []tool.Spec) {
 
 // step asks the model once and takes what it said into the result.
 func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec) (step.Output, error) {
-	defs := make([]llm.ToolDef, len(specs))
-	for i, s := range specs {
-		defs[i] = llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.InputSchema}
+	defs, withheld := definitions(specs), []llm.ToolDef(nil)
+	if choice != llm.ChoiceAuto {
+		withheld = definitions(slices.DeleteFunc(slices.Clone(l.Specs), func(s tool.Spec) bool {
+			return slices.ContainsFunc(specs, func(o tool.Spec) bool { return o.Name == s.Name })
+		}))
 	}
 	system := l.System
 	for _, r := range l.reminders {
@@ -164,7 +171,7 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 		l.notice(packet.CodeHistoryShortened, "")
 	}
 	out, err := step.Decode(ctx, step.Input{
-		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice},
+		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice, Withheld: withheld},
 		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0, Now: l.Now,
 		ReasoningOpen: l.reasoningOpen,
 	})
@@ -172,8 +179,17 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 	l.turn = out.NextTurn
 	l.text.WriteString(out.Shown)
 	l.addUsage(out.Usage)
-	l.result.Steps = append(l.result.Steps, Step{Text: out.Text, Reasoning: out.Reasoning})
+	l.result.Steps = append(l.result.Steps, Step{Text: out.Text, Reasoning: out.Reasoning, Native: out.Native})
 	return out, err
+}
+
+// definitions are tools as a model is told of them.
+func definitions(specs []tool.Spec) []llm.ToolDef {
+	defs := make([]llm.ToolDef, len(specs))
+	for i, s := range specs {
+		defs[i] = llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.InputSchema}
+	}
+	return defs
 }
 
 // follow does what a step asks for and tells whether the model is to be asked
@@ -221,7 +237,7 @@ func (l *runner) runTools(ctx context.Context, out step.Output) {
 	done := l.Runner.Run(ctx, l.turn, requests)
 	l.turn++
 	l.result.Steps[len(l.result.Steps)-1].Calls = done
-	l.history = append(l.history, Messages(out.Text, done)...)
+	l.history = append(l.history, Messages(out.Text, out.Native, done)...)
 	for _, d := range done {
 		l.noMore = l.noMore || d.StopsLoop
 		if d.Reminder != "" {
@@ -230,10 +246,10 @@ func (l *runner) runTools(ctx context.Context, out step.Output) {
 	}
 }
 
-// Messages writes a step as history: the narration with its calls, then exactly
-// one result for each call.
-func Messages(text string, calls []toolrun.Done) []llm.Message {
-	assistant := llm.Message{Role: llm.RoleAssistant, Text: text}
+// Messages writes a step as history: the narration with its calls and what the
+// provider wants to see again, then exactly one result for each call.
+func Messages(text string, native *llm.Native, calls []toolrun.Done) []llm.Message {
+	assistant := llm.Message{Role: llm.RoleAssistant, Text: text, Native: native}
 	messages := []llm.Message{assistant}
 	for _, d := range calls {
 		messages[0].ToolCalls = append(messages[0].ToolCalls, llm.ToolCall{ID: d.CallID, Name: d.Name, Arguments: d.Arguments})
@@ -244,7 +260,7 @@ func Messages(text string, calls []toolrun.Done) []llm.Message {
 
 func (l *runner) keepText(out step.Output) {
 	if out.Text != "" {
-		l.history = append(l.history, llm.Message{Role: llm.RoleAssistant, Text: out.Text})
+		l.history = append(l.history, llm.Message{Role: llm.RoleAssistant, Text: out.Text, Native: out.Native})
 	}
 }
 

@@ -68,6 +68,11 @@ type Output struct {
 	// its prompt opens it, and the next step should know.
 	ReasoningOpen bool
 	Usage         llm.Usage
+	// Native is what the provider wants to see again, nil for none. It belongs to
+	// this step's message in the history.
+	Native *llm.Native
+	// ServerTools are the tools that the provider itself ran.
+	ServerTools []llm.ServerTool
 	// Finish is why the model stopped, "" after an error.
 	Finish llm.FinishReason
 }
@@ -118,6 +123,8 @@ type decoder struct {
 	// loneCloser says that reasoning was closed which nothing had opened.
 	loneCloser bool
 	usage      *llm.Usage
+	replay     *llm.Native
+	ran        []llm.ServerTool
 	finished   llm.FinishReason
 }
 
@@ -166,6 +173,10 @@ func size(event llm.Event) int {
 		return len(e.Delta)
 	case llm.ToolCallDelta:
 		return callBytes + len(e.Name) + len(e.ArgumentsDelta)
+	case llm.Native:
+		return len(e.Data)
+	case llm.ServerTool:
+		return callBytes + len(e.Name) + len(e.Query)
 	}
 	return 0
 }
@@ -182,6 +193,10 @@ func (d *decoder) take(event llm.Event) {
 		d.callDelta(e)
 	case llm.Usage:
 		d.usage = &e
+	case llm.Native:
+		d.replay = &e
+	case llm.ServerTool:
+		d.ran = append(d.ran, e)
 	case llm.Finish:
 		d.finished = e.Reason
 	}
@@ -296,6 +311,7 @@ func (d *decoder) emit(obj packet.Obj) { d.in.Emit.Emit(packet.At(d.turn, 0), ob
 func (d *decoder) output() Output {
 	out := Output{
 		NextTurn: d.turn, Text: d.text.String(), Shown: d.shown.String(), Reasoning: d.reasoning.String(),
+		Native: d.replay, ServerTools: d.ran,
 		Malformed: d.malformed, ReasoningOpen: d.in.ReasoningOpen || d.loneCloser, Finish: d.finished,
 	}
 	if d.usage != nil {

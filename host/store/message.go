@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,6 +66,16 @@ type Step struct {
 	Reasoning string   `json:"reasoning,omitempty"`
 	Calls     []Call   `json:"calls,omitempty"`
 	Results   []Result `json:"results,omitempty"`
+	// Native is what the model's provider wants to see again with this step.
+	Native *Native `json:"native,omitempty"`
+}
+
+// Native is a provider's own form of a step. Only the adapter of that provider
+// reads Data.
+type Native struct {
+	Provider string          `json:"provider"`
+	Model    string          `json:"model"`
+	Data     json.RawMessage `json:"data"`
 }
 
 // Call is a tool call as the model made it.

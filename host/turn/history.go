@@ -55,7 +55,7 @@ func (p *path) addStep(s store.Step) {
 	if s.Text == "" && len(s.Calls) == 0 {
 		return
 	}
-	assistant := llm.Message{Role: llm.RoleAssistant, Text: s.Text}
+	assistant := llm.Message{Role: llm.RoleAssistant, Text: s.Text, Native: (*llm.Native)(s.Native)}
 	for _, c := range s.Calls {
 		assistant.ToolCalls = append(assistant.ToolCalls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
 	}
@@ -81,7 +81,7 @@ func (p *path) addStep(s store.Step) {
 func storedSteps(steps []loop.Step) []store.Step {
 	out := make([]store.Step, 0, len(steps))
 	for _, s := range steps {
-		step := store.Step{Text: s.Text, Reasoning: s.Reasoning}
+		step := store.Step{Text: s.Text, Reasoning: s.Reasoning, Native: (*store.Native)(s.Native)}
 		for _, c := range s.Calls {
 			step.Calls = append(step.Calls, store.Call{ID: c.CallID, Name: c.Name, Arguments: c.Arguments})
 			step.Results = append(step.Results, store.Result{
