@@ -174,7 +174,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 	a.Plugins, err = plugin.New(ctx, plugin.Config{
 		Engine: a.engine, Registry: reg, Storage: a.Store.Space("plugin"),
 		Audit: audit.New(a.Store.Space("audit"), time.Now), Knowledge: a.Knowledge, Egress: a.egress, Logger: a.Logger,
-		Memories: a.Store, Files: a.Store, MemoryChanged: func(user, memory, change string) {
+		Models: completer{a}, Memories: a.Store, Files: a.Store, MemoryChanged: func(user, memory, change string) {
 			a.Hub.Publish(user, api.Event{Topic: "memory", ID: memory, Change: change})
 		},
 	})

@@ -18,7 +18,7 @@ import (
 )
 
 // spec describes a tool under the name that a model calls it by.
-func spec(p *installed, l listedTool, name string, rights capability.Rights) tool.Spec {
+func spec(p *installed, l listedTool, name string, rights capability.Rights, around capability.Surroundings) tool.Spec {
 	e := p.manifest.Tool(l.Name)
 	title := l.Title
 	if title == "" {
@@ -27,7 +27,7 @@ func spec(p *installed, l listedTool, name string, rights capability.Rights) too
 	return tool.Spec{
 		Name: name, Plugin: p.record.Name, PluginVersion: p.record.Version, Title: title,
 		Description: l.Description, InputSchema: l.InputSchema,
-		Labels: capability.ToolLabels(e, rights, capability.Surroundings{}),
+		Labels: capability.ToolLabels(e, rights, around),
 		Cites:  e.Cites, Merge: e.Merge, StreamArgs: e.StreamArgs, StopsLoop: e.StopsLoop,
 		Needs: e.Needs, Reminder: e.Reminder, Reaches: reaches(rights),
 	}
@@ -125,7 +125,7 @@ type guestCall struct {
 func (c guestCall) run(ctx context.Context, in tool.Invocation) (tool.Result, engine.Outcome) {
 	g := c.gate.Open(gate.CallInfo{
 		Plugin: c.manifest.Name, Version: c.manifest.Version, Tool: c.tool, Manifest: c.manifest,
-		CallID: in.CallID, Run: in.Run, Session: in.Session, User: in.User,
+		CallID: in.CallID, Run: in.Run, Session: in.Session, User: in.User, Model: in.Model,
 	})
 	result, out := c.through(ctx, g, in)
 	for _, h := range g.HostCalls() {

@@ -155,6 +155,8 @@ func webError(err error) error {
 		return gate.Errorf(gate.Denied, "%s", e.Message)
 	case egress.Invalid:
 		return gate.Errorf(gate.Invalid, "%s", e.Message)
+	case egress.Timeout:
+		return gate.Errorf(gate.Timeout, "%s", e.Message)
 	default:
 		return gate.Errorf(gate.Failed, "%s", e.Message)
 	}

@@ -1,6 +1,7 @@
 package plugin_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -8,14 +9,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
+
+// unwilling is a host whose only model follows no instructions.
+type unwilling struct{}
+
+func (unwilling) Complete(context.Context, plugin.Question) (plugin.Answer, error) {
+	return plugin.Answer{}, gate.Errorf(gate.Unavailable, "The built-in model follows no instructions.")
+}
+
+func (unwilling) Local([]string) bool { return true }
 
 func withMemory(t *testing.T) *scene {
 	t.Helper()
-	s := open(t)
+	s := open(t, func(s *scene) { s.models = unwilling{} })
 	if err := s.install(t, map[string][]byte{"memory.wasm": memoryWASM}); err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,8 @@ type Config struct {
 	Knowledge Knowledge
 	// Memories keeps what is remembered about people, nil for none.
 	Memories Memories
+	// Models answers what plugins ask of a language model, nil for none.
+	Models Models
 	// Files keeps what people attached, nil for none.
 	Files Files
 	// MemoryChanged is told of what a plugin changed: change is created, updated
@@ -101,6 +103,7 @@ func New(ctx context.Context, config Config) (*Manager, error) {
 	functions := hostFunctions(config.Knowledge, config.Storage, web{config.Egress, egress.NewRate(config.Now)})
 	functions = append(functions, memory{config.Memories, config.MemoryChanged}.functions()...)
 	functions = append(functions, files{config.Files}.functions()...)
+	functions = append(functions, model{config.Models, &ledger{}}.functions()...)
 	m.gate, err = gate.New(gate.Config{
 		Functions: functions,
 		Grants:    m.grants, Users: config.Users, Audit: config.Audit, Asker: config.Asker,
@@ -124,6 +127,14 @@ func New(ctx context.Context, config Config) (*Manager, error) {
 	}
 	m.life, m.stop = context.WithCancel(context.Background())
 	return m, nil
+}
+
+// around is what labels depend on beyond manifests and grants.
+func (m *Manager) around() capability.Surroundings {
+	if m.config.Models == nil {
+		return capability.Surroundings{}
+	}
+	return capability.Surroundings{LocalModel: m.config.Models.Local}
 }
 
 // Close ends what runs in the background and closes the loaded modules: running
@@ -198,7 +209,7 @@ func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
 				continue
 			}
 			list = append(list, &guestTool{
-				manager: m, plugin: p, name: l.Name, spec: spec(p, l, names[toolKey{p.record.Name, l.Name}], rights),
+				manager: m, plugin: p, name: l.Name, spec: spec(p, l, names[toolKey{p.record.Name, l.Name}], rights, m.around()),
 			})
 		}
 	}
@@ -248,7 +259,7 @@ func (m *Manager) List(ctx context.Context) ([]Description, error) {
 			if name == "" {
 				name = l.Name
 			}
-			d.Tools = append(d.Tools, spec(p, l, name, rights))
+			d.Tools = append(d.Tools, spec(p, l, name, rights, m.around()))
 		}
 		for _, w := range p.manifest.Wishes() {
 			d.Grants = append(d.Grants, GrantLine{w.Capability, rights.Of(w.Capability).Mode, w.Sentence})

@@ -35,6 +35,8 @@ type scene struct {
 	owner   store.Principal
 	// guard lets requests out, nil for none.
 	guard *egress.Guard
+	// models answer plugins, nil for none.
+	models plugin.Models
 	// changes are what was told of memories.
 	changes []string
 }
@@ -78,7 +80,7 @@ func (s *scene) start(t *testing.T) {
 	}
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
 		Engine: s.engine, Registry: reg, Storage: s.store.Space("sandbox"), Audit: s.log, Knowledge: s.base,
-		Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
+		Models: s.models, Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
 		Egress: s.guard, Now: func() time.Time { return noon },
 	})
 	if err != nil {

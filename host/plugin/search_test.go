@@ -238,7 +238,7 @@ func TestInspectSaysWhatAPluginIsAndWants(t *testing.T) {
 	}
 	bare, err := plugin.Inspect(t.Context(), open(t).engine, probeWASM)
 	slices.Sort(bare.Undeclared)
-	if err != nil || bare.Manifest != nil || !slices.Equal(bare.Undeclared, []string{"emit", "http", "kv"}) {
+	if err != nil || bare.Manifest != nil || !slices.Equal(bare.Undeclared, []string{"emit", "http", "kv", "model"}) {
 		t.Errorf("without a manifest: %+v, %v", bare.Undeclared, err)
 	}
 }

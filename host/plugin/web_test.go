@@ -194,6 +194,35 @@ func TestAHostileWebHarmsNobody(t *testing.T) {
 	}
 }
 
+// TestANameThatChangesItsAnswerIsCheckedEachTime goes through the module: what a
+// name led to when it was checked before counts for nothing.
+func TestANameThatChangesItsAnswerIsCheckedEachTime(t *testing.T) {
+	w := withOpenURL(t)
+	w.dialer.Instead = map[string]string{egresstest.PublicAddress + ":80": w.host()}
+	w.names.More = map[string][][]string{
+		"rebind.test": {{egresstest.PublicAddress}, {"127.0.0.1"}},
+		"moving.test": {{egresstest.PublicAddress}, {"169.254.169.254"}},
+		"mixed.test":  {{egresstest.PublicAddress, "10.0.0.1"}},
+	}
+	if r := w.openURLs(t, "http://rebind.test/page"); r.Failure != nil {
+		t.Fatalf("while it leads outside: %s", r.Text)
+	}
+	if r := w.openURLs(t, "http://rebind.test/page"); r.Failure == nil || r.HostCalls[0].Decision != "deny" {
+		t.Errorf("once it leads inside: %s", r.Text)
+	}
+	if r := w.openURLs(t, "http://moving.test/to?u=/page"); r.Failure == nil || r.HostCalls[0].Decision != "deny" {
+		t.Errorf("a redirect to the same name: %s", r.Text)
+	}
+	if r := w.openURLs(t, "http://mixed.test/page"); r.Failure == nil && !slices.Contains(w.dialer.Dialed(), egresstest.PublicAddress+":80") {
+		t.Errorf("one of two addresses is inside: %s", r.Text)
+	}
+	for _, address := range w.dialer.Dialed() {
+		if address != egresstest.PublicAddress+":80" {
+			t.Errorf("dialled %s", address)
+		}
+	}
+}
+
 func TestTenAddressesAreFetchedSideBySide(t *testing.T) {
 	meet := egresstest.NewMeeting(10)
 	defer meet.Close()

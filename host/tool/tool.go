@@ -115,6 +115,8 @@ type Invocation struct {
 	CallID string
 	// Run, Session and User identify whose call it is.
 	Run, Session, User string
+	// Model is the name of the model that calls, "" where none does.
+	Model string
 	// Arguments is a JSON object that was checked against the schema only as far
 	// as being an object.
 	Arguments json.RawMessage

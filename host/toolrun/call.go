@@ -73,7 +73,7 @@ func (c *call) invoke(ctx context.Context) (result tool.Result) {
 	known := r.Context
 	known.Citations = r.Documents.Refs()
 	result, err := c.tool.Call(ctx, tool.Invocation{
-		CallID: c.id, Run: r.RunID, Session: r.Session, User: r.User,
+		CallID: c.id, Run: r.RunID, Session: r.Session, User: r.User, Model: r.Model,
 		Arguments: c.argumentsJSON(), Refs: c.refs, Context: known, Now: r.Now(), Report: report,
 	})
 	if err != nil {

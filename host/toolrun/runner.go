@@ -38,6 +38,8 @@ type Config struct {
 	Context tool.Context
 	// RunID, Session and User identify whose calls these are.
 	RunID, Session, User string
+	// Model is the name of the model that calls.
+	Model string
 	// Parallel is how many calls run at once, 0 for DefaultParallel.
 	Parallel int
 	// HoldWrites says that several models answer side by side: calls of tools

@@ -237,7 +237,7 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 		Runner: toolrun.New(toolrun.Config{
 			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit,
 			Context: tool.Context{Query: set.path.query, History: set.path.said, UserID: w.owner},
-			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner,
+			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner, Model: set.models[index].Info().Name,
 			HoldWrites: len(set.models) > 1, Now: s.Now, NewID: set.callID,
 		}),
 		Forced: set.forced, MaxCycles: s.MaxCycles, Documents: set.documents, Emit: emit, Now: s.Now,

@@ -15,6 +15,7 @@ const (
 	NotFound    = "not_found"
 	Unavailable = "unavailable"
 	Cancelled   = "cancelled"
+	Timeout     = "timeout"
 	Failed      = "failed"
 )
 

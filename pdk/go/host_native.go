@@ -66,6 +66,7 @@ func hostMemoryList(in []byte) []byte      { return native("memory_list")(in) }
 func hostMemoryApply(in []byte) []byte     { return native("memory_apply")(in) }
 func hostFileList(in []byte) []byte        { return native("file_list")(in) }
 func hostFileRead(in []byte) []byte        { return native("file_read")(in) }
+func hostModelComplete(in []byte) []byte   { return native("model_complete")(in) }
 func hostHTTPFetch(in []byte) []byte       { return native("http_fetch")(in) }
 func hostHTTPFetchAll(in []byte) []byte    { return native("http_fetch_all")(in) }
 

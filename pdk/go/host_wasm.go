@@ -85,6 +85,9 @@ func userFileList(offset uint64) uint64
 //go:wasmimport extism:host/user file_read
 func userFileRead(offset uint64) uint64
 
+//go:wasmimport extism:host/user model_complete
+func userModelComplete(offset uint64) uint64
+
 //go:wasmimport wasi_snapshot_preview1 random_get
 func wasiRandomGet(buf unsafe.Pointer, length uint32) uint32
 
@@ -152,6 +155,7 @@ func hostMemoryList(in []byte) []byte      { return ask(userMemoryList, in) }
 func hostMemoryApply(in []byte) []byte     { return ask(userMemoryApply, in) }
 func hostFileList(in []byte) []byte        { return ask(userFileList, in) }
 func hostFileRead(in []byte) []byte        { return ask(userFileRead, in) }
+func hostModelComplete(in []byte) []byte   { return ask(userModelComplete, in) }
 func hostHTTPFetch(in []byte) []byte       { return ask(userHTTPFetch, in) }
 func hostHTTPFetchAll(in []byte) []byte    { return ask(userHTTPFetchAll, in) }
 

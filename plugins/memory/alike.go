@@ -15,23 +15,40 @@ const (
 	minAlike = 0.5
 )
 
-// closest returns the memories most like a text, the most alike first.
-func closest(text string, known []pdk.Memory) []pdk.Memory {
-	type scored struct {
-		memory pdk.Memory
-		score  float64
-	}
-	var list []scored
+// scored is a memory and how alike it is, 0 to 1.
+type scored struct {
+	pdk.Memory
+	score float64
+}
+
+// score returns memories with how like a text each is, the most alike first and
+// equal ones as they came.
+func score(text string, known []pdk.Memory) []scored {
+	list := make([]scored, len(known))
 	of := trigrams(text)
-	for _, m := range known {
-		if s := dice(of, trigrams(m.Text)); s >= minAlike {
-			list = append(list, scored{m, s})
-		}
+	for i, m := range known {
+		list[i] = scored{m, dice(of, trigrams(m.Text))}
 	}
 	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	return list
+}
+
+// closest returns the memories that are alike enough to be named.
+func closest(text string, known []pdk.Memory) []pdk.Memory {
 	var out []pdk.Memory
-	for _, s := range list[:min(len(list), maxAlike)] {
-		out = append(out, s.memory)
+	for _, s := range score(text, known) {
+		if len(out) < maxAlike && s.score >= minAlike {
+			out = append(out, s.Memory)
+		}
+	}
+	return out
+}
+
+// ranked returns all memories, the most alike first.
+func ranked(text string, known []pdk.Memory) []pdk.Memory {
+	out := make([]pdk.Memory, 0, len(known))
+	for _, s := range score(text, known) {
+		out = append(out, s.Memory)
 	}
 	return out
 }

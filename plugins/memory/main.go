@@ -48,9 +48,15 @@ type deleteArgs struct {
 	ID string `json:"id" doc:"The id of the memory."`
 }
 
-// decide is how a new text is held against what is known. Similarity decides
-// here; a language model can take its place.
-var decide func(text string, known []pdk.Memory) decision = bySimilarity
+// decide holds a new text against what is known: words decide what is certain,
+// and of the rest a language model is asked, where there is one.
+func decide(text string, known []pdk.Memory) decision {
+	d := bySimilarity(text, known)
+	if d.kind == fresh && len(known) > 0 {
+		return byModel(text, known, d)
+	}
+	return d
+}
 
 func add(_ *pdk.Call, args addArgs) (pdk.Result, error) {
 	text := strings.Join(strings.Fields(args.Text), " ")

@@ -16,6 +16,10 @@ type keeper struct {
 	n    int
 	// fail is answered to memory_apply, "" for none.
 	fail string
+	// judge answers model_complete; nil where there is no model. asked is the last
+	// question.
+	judge func() string
+	asked string
 }
 
 func keep(t *testing.T, texts ...string) *keeper {
@@ -28,6 +32,13 @@ func keep(t *testing.T, texts ...string) *keeper {
 }
 
 func (k *keeper) call(function string, in []byte) []byte {
+	if function == "model_complete" {
+		k.asked = string(in)
+		if k.judge == nil {
+			return []byte(`{"error":{"kind":"unavailable","message":"The built-in model follows no instructions."}}`)
+		}
+		return []byte(k.judge())
+	}
 	var args struct{ Operation, ID, Text string }
 	if err := json.Unmarshal(in, &args); err != nil {
 		k.t.Error(err)

@@ -18,9 +18,11 @@ func AllLabels() []string {
 // Surroundings are what labels depend on beyond manifest and grants. The zero
 // value assumes the worst.
 type Surroundings struct {
-	// LocalModel and LocalImage tell that the model behind the capability runs on
-	// this machine.
-	LocalModel, LocalImage bool
+	// LocalModel tells whether all models of names run on this machine, nil names
+	// standing for every model; a nil function for none.
+	LocalModel func(names []string) bool
+	// LocalImage tells that what makes images runs on this machine.
+	LocalImage bool
 	// PublicCollection tells whether a knowledge collection is marked as not
 	// private; nil for none.
 	PublicCollection func(name string) bool
@@ -73,7 +75,7 @@ func implied(r Right, e ToolEntry, s Surroundings) []string {
 	case *FilesParams:
 		return withWrites(p.Access)
 	case *ModelParams:
-		if !s.LocalModel {
+		if s.LocalModel == nil || !s.LocalModel(p.Names()) {
 			return []string{LabelEgress}
 		}
 	case *ImageParams:

@@ -239,6 +239,30 @@ func (p *ModelParams) Narrow(o Params) Params {
 	q := o.(*ModelParams)
 	return &ModelParams{less(p.TokensPerCall, q.TokensPerCall), less(p.TokensPerTurn, q.TokensPerTurn), p.Models.and(q.Models)}
 }
+
+// Choose returns the name of the model that is asked: the one that the plugin
+// names where that was granted; where it names none the one that answers the
+// person, or the first that was granted. ok is false where the one it names was
+// not granted.
+func (p *ModelParams) Choose(named, answering string) (name string, ok bool) {
+	switch {
+	case named != "":
+		return named, p.Models.has(named)
+	case p.Models.has(answering):
+		return answering, true
+	default:
+		return p.Models[0], true // an empty set is no right at all
+	}
+}
+
+// Names are the models that were granted, nil for all.
+func (p *ModelParams) Names() []string {
+	if p.Models.any() {
+		return nil
+	}
+	return slices.Clone(p.Models)
+}
+
 func (p *ModelParams) Empty() bool      { return p.Models != nil && len(p.Models) == 0 }
 func (p *ModelParams) Describe() string { return p.Models.describe("models") }
 func (p *ModelParams) check(path string) error {

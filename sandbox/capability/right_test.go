@@ -118,7 +118,7 @@ func TestLabelsFollowFromDeclarationAndRights(t *testing.T) {
 		{"memory that reads", `{"memory":{"access":["read"]}}`, ToolEntry{}, Surroundings{}, []string{LabelPrivateData}},
 		{"files", `{"files":{}}`, ToolEntry{}, Surroundings{}, []string{LabelPrivateData, LabelWrites}},
 		{"remote model", `{"model":{}}`, ToolEntry{}, Surroundings{}, []string{LabelEgress}},
-		{"local model", `{"model":{}}`, ToolEntry{}, Surroundings{LocalModel: true}, []string{}},
+		{"local model", `{"model":{}}`, ToolEntry{}, Surroundings{LocalModel: func([]string) bool { return true }}, []string{}},
 		{"mcp", `{"mcp":{}}`, ToolEntry{}, Surroundings{}, AllLabels()},
 		{"declared too", `{"kv":{}}`, ToolEntry{Labels: []string{LabelUntrustedContent}}, Surroundings{}, []string{LabelUntrustedContent}},
 		{"history", `{"context":{}}`, ToolEntry{Needs: []string{"history"}}, Surroundings{}, []string{LabelPrivateData}},

@@ -26,6 +26,8 @@ const (
 	Unavailable Kind = "unavailable"
 	// Cancelled: the tool call is over.
 	Cancelled Kind = "cancelled"
+	// Timeout: it took longer than it may, and the tool call goes on.
+	Timeout Kind = "timeout"
 	// Failed: the host could not do it.
 	Failed Kind = "failed"
 )

@@ -107,7 +107,9 @@ func New(config Config) (*Gate, error) {
 type CallInfo struct {
 	Plugin, Version, Tool      string
 	CallID, Run, Session, User string
-	Manifest                   capability.Manifest
+	// Model is the name of the model that calls the tool, "" where none does.
+	Model    string
+	Manifest capability.Manifest
 }
 
 // Open returns the gate's side of one tool call. The caller ends it with

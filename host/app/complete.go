@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/salvage"
+	"github.com/bulkhead-host/bulkhead/sandbox/gate"
+)
+
+// completer answers what plugins ask of the models in the catalog, which is
+// there by the time that a tool is called.
+type completer struct{ app *App }
+
+var _ plugin.Models = completer{}
+
+// maxAnswerBytes is where an answer is cut off, whatever its tokens.
+const maxAnswerBytes = 256 << 10
+
+// Complete implements plugin.Models.
+func (c completer) Complete(ctx context.Context, q plugin.Question) (plugin.Answer, error) {
+	name := q.Model
+	if name == "" {
+		name = c.app.Models.Default()
+	}
+	m, err := c.app.Models.Get(name)
+	if err != nil {
+		return plugin.Answer{}, gate.Errorf(gate.NotFound, "There is no model of that name.")
+	}
+	if m.Info().Provider == string(config.ProviderExtractive) {
+		return plugin.Answer{}, gate.Errorf(gate.Unavailable, "The built-in model follows no instructions. Another one must be chosen.")
+	}
+	request := llm.Request{Choice: llm.ChoiceNone, MaxOutputTokens: q.MaxOutputTokens}
+	for _, said := range q.Messages {
+		request.Messages = append(request.Messages, llm.Message{Role: llm.Role(said.Role), Text: said.Text})
+	}
+	answer, err := read(ctx, m, request)
+	answer.Model = name
+	return answer, err
+}
+
+// read takes the answer's text; reasoning, and markup of calls that nobody
+// offered, are left out.
+func read(ctx context.Context, m llm.Model, request llm.Request) (plugin.Answer, error) {
+	var answer plugin.Answer
+	var text strings.Builder
+	parser := salvage.New(salvage.Options{None: true})
+	take := func(events []salvage.Event) {
+		for _, e := range events {
+			if said, ok := e.(salvage.Text); ok {
+				text.WriteString(said.Delta)
+			}
+		}
+	}
+	for event, err := range m.Stream(ctx, request) {
+		if err != nil {
+			return plugin.Answer{}, modelError(ctx, err)
+		}
+		switch e := event.(type) {
+		case llm.Text:
+			take(parser.Write(e.Delta))
+		case llm.Refusal:
+			take(parser.Write(e.Delta))
+		case llm.Usage:
+			answer.InputTokens, answer.OutputTokens = e.InputTokens, e.OutputTokens
+		case llm.Finish:
+			answer.Truncated = e.Reason == llm.FinishLength
+		}
+		if text.Len() > maxAnswerBytes {
+			answer.Truncated = true
+			break
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return plugin.Answer{}, err
+	}
+	take(parser.Close())
+	answer.Text = text.String()
+	return answer, nil
+}
+
+// modelError tells the guest the sentence that a person would read.
+func modelError(ctx context.Context, err error) error {
+	var told *llm.Error
+	if ctx.Err() != nil || !errors.As(err, &told) {
+		return err
+	}
+	return gate.Errorf(gate.Failed, "%s", told.Message)
+}
+
+// Local implements plugin.Models: the built-in model and what a loopback address
+// serves run on this machine.
+func (c completer) Local(names []string) bool {
+	for _, e := range c.app.Models.Entries() {
+		if (names == nil || slices.Contains(names, e.Name)) && !isLocal(e) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLocal(e catalog.Entry) bool {
+	if e.Origin == catalog.Builtin || e.Origin == catalog.Found {
+		return true
+	}
+	u, err := url.Parse(e.BaseURL)
+	if err != nil {
+		return false
+	}
+	if u.Hostname() == "localhost" {
+		return true
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return err == nil && address.Unmap().IsLoopback()
+}
