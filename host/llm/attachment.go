@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,8 +22,44 @@ type Attachment struct {
 	// there is none.
 	Text  string
 	Whole bool
+	// Image is the file itself where it is an image that models take
+	// (PNG, JPEG, WebP, GIF), nil for
+	// other files and where it is too large to be sent.
+	Image []byte
 	// Gone tells that the file was deleted since.
 	Gone bool
+	// seen is the place of an image that is sent beside the text, from 1.
+	seen int
+}
+
+// imageTypes are the media types of images that models see.
+var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif"}
+
+// DataURI is the image as a data: URI.
+func (a Attachment) DataURI() string {
+	return "data:" + a.MediaType + ";base64," + base64.StdEncoding.EncodeToString(a.Image)
+}
+
+// visible tells whether a model with eyes can see it.
+func (a Attachment) visible() bool {
+	return !a.Gone && len(a.Image) > 0 && slices.Contains(imageTypes, a.MediaType)
+}
+
+// HasImages tells whether the message carries an image that can be sent.
+func (m Message) HasImages() bool { return slices.ContainsFunc(m.Attachments, Attachment.visible) }
+
+// Seen is Content for a model that sees images: its text says of each that it is
+// there, and images are in the same order.
+func (m Message) Seen() (text string, images []Attachment) {
+	seen := m
+	seen.Attachments = slices.Clone(m.Attachments)
+	for i, a := range seen.Attachments {
+		if a.visible() {
+			images = append(images, a)
+			seen.Attachments[i].seen = len(images)
+		}
+	}
+	return seen.Content(), images
 }
 
 // Content is the text of the message as a model without a place for files of its
@@ -53,7 +91,14 @@ func (a Attachment) write(b *strings.Builder) {
 		b.WriteString(", " + a.MediaType)
 	}
 	fmt.Fprintf(b, ", %d bytes, %d characters, %d lines", a.Bytes, a.Characters, a.Lines)
-	if a.Whole {
+	switch {
+	case a.seen > 0:
+		fmt.Fprintf(b, ", image %d of this message ===", a.seen)
+		return
+	case a.visible():
+		b.WriteString(", an image that you cannot see ===")
+		return
+	case a.Whole:
 		fmt.Fprintf(b, ", whole ===\n%s\n=== end of file %s ===", strings.TrimSuffix(a.Text, "\n"), a.ID)
 		return
 	}

@@ -10,6 +10,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
+	"strings"
 )
 
 // Model is one configured model. It is safe for concurrent use.
@@ -34,6 +36,8 @@ type Info struct {
 	Model string `json:"model"`
 	// ContextTokens is the size of the window in tokens, 0 where unknown.
 	ContextTokens int `json:"context_tokens,omitempty"`
+	// Vision tells whether it sees images.
+	Vision bool `json:"vision,omitempty"`
 	// Note is one line that the page shows beside the name, "" for none.
 	Note string `json:"note,omitempty"`
 }
@@ -83,6 +87,16 @@ type ToolDef struct {
 	Parameters json.RawMessage
 }
 
+// Schema returns Parameters decoded, that of an object without properties where
+// they are none.
+func (d ToolDef) Schema() map[string]any {
+	var schema map[string]any
+	if err := json.Unmarshal(d.Parameters, &schema); err != nil || schema == nil {
+		schema = map[string]any{"type": "object", "properties": map[string]any{}}
+	}
+	return schema
+}
+
 // Choice says whether the model may, must or must not call tools.
 type Choice string
 
@@ -106,6 +120,22 @@ type Request struct {
 	Withheld []ToolDef
 	// MaxOutputTokens is 0 for the provider's default.
 	MaxOutputTokens int
+}
+
+// Definitions returns every tool that a request or its history names, sorted by
+// name: those on offer, those withheld, and for calls of tools that are gone one
+// that takes any object.
+func Definitions(req Request) []ToolDef {
+	out := slices.Concat(req.Tools, req.Withheld)
+	for _, m := range req.Messages {
+		for _, c := range m.ToolCalls {
+			if c.Name != "" && !slices.ContainsFunc(out, func(d ToolDef) bool { return d.Name == c.Name }) {
+				out = append(out, ToolDef{Name: c.Name, Description: "Not available now.", Parameters: json.RawMessage(`{"type":"object"}`)})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b ToolDef) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }
 
 // Event is one thing that a model streams: Text, Reasoning, ToolCallDelta,

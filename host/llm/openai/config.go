@@ -2,21 +2,11 @@ package openai
 
 import (
 	"context"
-	"fmt"
-	"net"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
-	"github.com/bulkhead-host/bulkhead/sandbox/egress"
-)
-
-// Defaults of Config.
-const (
-	DefaultFirstTokenTimeout = 3 * time.Minute
-	DefaultIdleTimeout       = time.Minute
+	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
 )
 
 // Config describes one model behind one endpoint.
@@ -39,70 +29,31 @@ type Config struct {
 	// HTTPClient carries the requests; nil for egress.ModelClient of the BaseURL.
 	// Redirects are never followed, whatever the client says.
 	HTTPClient *http.Client
-	// FirstTokenTimeout is how long the endpoint may stay silent before its first
-	// byte, 0 for DefaultFirstTokenTimeout. Local servers load the model in it.
-	FirstTokenTimeout time.Duration
-	// IdleTimeout is how long it may stay silent between bytes, 0 for
-	// DefaultIdleTimeout.
-	IdleTimeout time.Duration
+	// Timeouts is how long the endpoint may stay silent.
+	Timeouts endpoint.Timeouts
+	// Able overrides what is assumed of the model: it is taken to call tools, several
+	// at once, and not to see images.
+	Able llm.Abilities
+	// Remember keeps what the endpoint turned out to refuse, nil for as long as the
+	// Model lives.
+	Remember Memory
 	// Sleep waits between attempts and returns ctx.Err() when ctx ends first; nil
 	// for a real wait.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Now reads the clock for a Retry-After that is a date; nil for time.Now.
 	Now func() time.Time
+	// Jitter spreads the waits between attempts, from 0 to below 1; nil for a random
+	// one.
+	Jitter func() float64
 	// NewID makes an id for a tool call that came without a usable one; nil for a
 	// random one.
 	NewID func() string
 }
 
-// checkBaseURL returns the endpoint's address, host:port, or a sentence.
-func checkBaseURL(base string) (string, error) {
-	u, err := url.Parse(base)
-	switch {
-	case err != nil, u != nil && u.Host == "":
-		return "", fmt.Errorf("the base_url must look like http://127.0.0.1:11434/v1")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "", fmt.Errorf("the base_url must begin with http:// or https://")
-	case u.User != nil:
-		return "", fmt.Errorf("the base_url must not hold a user name or password; use api_key")
-	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("the base_url must not hold a query or fragment; use api_key for a key")
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
-		return "", fmt.Errorf("the base_url must end before /chat/completions")
-	}
-	return address(u), nil
-}
-
-// address returns host:port, the port filled in from the scheme.
-func address(u *url.URL) string {
-	if u.Port() != "" {
-		return u.Host
-	}
-	if u.Scheme == "https" {
-		return net.JoinHostPort(u.Hostname(), "443")
-	}
-	return net.JoinHostPort(u.Hostname(), "80")
-}
-
-// httpClient returns a client that follows no redirect: a model reaches exactly
-// its configured origin.
-func httpClient(given *http.Client, base string) *http.Client {
-	if given == nil {
-		return egress.ModelClient(base)
-	}
-	client := *given
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &client
-}
-
-// sleep waits for real.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+// Memory keeps a few flags of one model. It is safe for concurrent use.
+type Memory interface {
+	// Load returns what was stored, 0 for nothing.
+	Load() uint32
+	// Store keeps flags.
+	Store(flags uint32)
 }

@@ -8,26 +8,28 @@ import (
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/respjson"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
 // answer is what is known of one streamed answer.
 type answer struct {
 	model  *Model
-	watch  *watch
+	watch  *endpoint.Watch
 	emit   func(llm.Event) bool
 	calls  calls
 	usage  *llm.Usage
 	reason string
+	// thought is the reasoning so far.
+	thought strings.Builder
 }
 
 // decode reads the stream to its end and emits its events, Usage and Finish
-// last. It returns errLeft when emit returned false.
-func (m *Model) decode(w *watch, response *http.Response, emit func(llm.Event) bool) error {
+// last. It returns endpoint.ErrLeft when emit returned false.
+func (m *Model) decode(w *endpoint.Watch, response *http.Response, emit func(llm.Event) bool) error {
 	source := newEvents(response)
 	stream := ssestream.NewStream[sdk.ChatCompletionChunk](source, nil)
 	defer stream.Close()
@@ -39,11 +41,11 @@ func (m *Model) decode(w *watch, response *http.Response, emit func(llm.Event) b
 	}
 	err := stream.Err()
 	if a.reason == "" && err != nil {
-		return m.broken(w.cause(err))
+		return m.broken(w, err)
 	}
 	// Once the model has finished, what happens to the connection is no matter.
 	if a.reason == "" && !source.done {
-		return m.fail(packet.CodeModelInterrupted, fmt.Sprintf("The answer from %s broke off. What arrived is saved.", m.address), nil)
+		return m.end.CutOff()
 	}
 	return a.finish()
 }
@@ -54,7 +56,7 @@ func (a *answer) chunk(chunk sdk.ChatCompletionChunk) error {
 		a.usage = usage(chunk.Usage)
 	}
 	if len(chunk.Choices) == 0 && strings.Contains(chunk.RawJSON(), `"object":"error"`) {
-		return a.model.refused(newRefusal(0, []byte(chunk.RawJSON())))
+		return a.model.end.Refused(endpoint.NewRefusal(0, []byte(chunk.RawJSON())))
 	}
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
@@ -64,23 +66,30 @@ func (a *answer) chunk(chunk sdk.ChatCompletionChunk) error {
 			return err
 		}
 		if choice.FinishReason == "error" {
-			return a.model.fail(packet.CodeModelFailed, fmt.Sprintf("%s ended the answer with a fault of its own. What arrived is saved.", a.model.address), nil)
+			return a.model.end.Fail(packet.CodeModelFailed, fmt.Sprintf("%s ended the answer with a fault of its own. What arrived is saved.", a.model.end.Address()), nil)
 		}
 		if choice.FinishReason != "" {
 			a.reason = choice.FinishReason
-			a.watch.settle()
+			a.watch.Settle()
 		}
 	}
 	return nil
 }
 
 func (a *answer) delta(d sdk.ChatCompletionChunkChoiceDelta) error {
-	out := []llm.Event{}
-	if text := reasoning(d.JSON.ExtraFields); text != "" {
-		out = append(out, llm.Reasoning{Delta: text})
+	var out []llm.Event
+	thought := reasoning(d.JSON.ExtraFields)
+	said := d.Content
+	if raw := d.JSON.Content.Raw(); strings.HasPrefix(raw, "[") {
+		parts, thoughts := partsOf(raw)
+		said, thought = parts, thought+thoughts
 	}
-	if d.Content != "" {
-		out = append(out, llm.Text{Delta: d.Content})
+	if thought != "" {
+		a.thought.WriteString(thought)
+		out = append(out, llm.Reasoning{Delta: thought})
+	}
+	if said != "" {
+		out = append(out, llm.Text{Delta: said})
 	}
 	if d.Refusal != "" {
 		out = append(out, llm.Refusal{Delta: d.Refusal})
@@ -94,7 +103,7 @@ func (a *answer) delta(d sdk.ChatCompletionChunkChoiceDelta) error {
 	}
 	for _, ev := range out {
 		if !a.emit(ev) {
-			return errLeft
+			return endpoint.ErrLeft
 		}
 	}
 	return nil
@@ -103,13 +112,16 @@ func (a *answer) delta(d sdk.ChatCompletionChunkChoiceDelta) error {
 // finish emits the end of a complete answer.
 func (a *answer) finish() error {
 	tail := a.calls.flush()
+	if native := a.model.keep(a.thought.String()); native != nil && a.calls.any() {
+		tail = append(tail, *native)
+	}
 	if a.usage != nil {
 		tail = append(tail, *a.usage)
 	}
 	tail = append(tail, llm.Finish{Reason: a.finishReason()})
 	for _, ev := range tail {
 		if !a.emit(ev) {
-			return errLeft
+			return endpoint.ErrLeft
 		}
 	}
 	return nil
@@ -130,47 +142,12 @@ func (a *answer) finishReason() llm.FinishReason {
 }
 
 // broken maps an error that ended a stream which had begun.
-func (m *Model) broken(err error) error {
+func (m *Model) broken(w *endpoint.Watch, err error) error {
 	var inside *ssestream.StreamError
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &inside):
-		return m.insideError(newRefusal(0, inside.Event.Data))
-	case errors.Is(err, errIdle), errors.Is(err, errNoFirstToken), errors.Is(err, errTooLarge):
-		return m.failure(err)
-	case errors.As(err, &syntax):
-		return m.fail(packet.CodeModelBadResponse, fmt.Sprintf("%s sent something in its answer that could not be read.", m.address), err)
-	case networkFault(err) != faultNone:
-		return m.fail(packet.CodeModelInterrupted, fmt.Sprintf("The connection to %s broke in the middle of the answer. What arrived is saved.", m.address), err)
+	if errors.As(err, &inside) {
+		return m.end.Inside(endpoint.NewRefusal(0, inside.Event.Data))
 	}
-	return m.failure(err)
-}
-
-// insideError maps an error object in the stream. Its code, where it is a
-// number, speaks as a status would have.
-func (m *Model) insideError(r *refusal) error {
-	var status int
-	if _, err := fmt.Sscanf(r.code, "%d", &status); err == nil && status >= 400 && status < 600 {
-		r.status = status
-	}
-	if r.status == 0 && strings.Contains(r.code+r.kind, "rate_limit") {
-		r.status = http.StatusTooManyRequests
-	}
-	if r.message == "" {
-		r.message = "an error without words"
-	}
-	return m.refused(r)
-}
-
-// reasoning reads the two names that reasoning goes by; an endpoint that sends
-// both sends the same text twice.
-func reasoning(extra map[string]respjson.Field) string {
-	for _, name := range []string{"reasoning_content", "reasoning"} {
-		if text := asText(json.RawMessage(extra[name].Raw())); text != "" {
-			return text
-		}
-	}
-	return ""
+	return m.end.Broken(w, err)
 }
 
 func usage(u sdk.CompletionUsage) *llm.Usage {

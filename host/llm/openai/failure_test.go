@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -177,7 +178,7 @@ func TestSilenceEndsTheRequest(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEndpoint(t, func(cfg *openai.Config) {
-				cfg.FirstTokenTimeout, cfg.IdleTimeout = 50*time.Millisecond, 50*time.Millisecond
+				cfg.Timeouts = endpoint.Timeouts{FirstToken: 50 * time.Millisecond, Idle: 50 * time.Millisecond}
 			}, c.reply)
 			_, err := collect(t.Context(), e.model, question)
 			got := asError(t, err)
@@ -198,7 +199,7 @@ func TestACallersDeadlineIsItsOwnError(t *testing.T) {
 }
 
 func TestWhatFinishedIsNotUndoneByAConnectionThatStaysOpen(t *testing.T) {
-	e := newEndpoint(t, func(cfg *openai.Config) { cfg.IdleTimeout = 50 * time.Millisecond },
+	e := newEndpoint(t, func(cfg *openai.Config) { cfg.Timeouts.Idle = 50 * time.Millisecond },
 		llmtest.Answer().Text("all").Unfinished().Data(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`).Gate(nil))
 	events, err := collect(t.Context(), e.model, question)
 	if got := join(t, events); err != nil || got.Text != "all" || got.Finish != llm.FinishStop {

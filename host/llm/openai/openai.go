@@ -1,5 +1,5 @@
 // Package openai is the adapter for endpoints that speak OpenAI's chat
-// completions, streamed: OpenAI itself, Ollama, llama.cpp, vLLM, gateways.
+// completions or responses, streamed: OpenAI itself, llama.cpp, vLLM, gateways.
 //
 // An llm.Request comes in; llm events, or one *llm.Error, go out. The official
 // openai-go client carries the request and decodes the stream. What endpoints do
@@ -15,24 +15,25 @@ import (
 	"crypto/rand"
 	"errors"
 	"iter"
-	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
-	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
 )
 
 // Model is one model behind one endpoint. It is safe for concurrent use.
 type Model struct {
-	cfg     Config
-	address string
-	client  sdk.Client
-	http    *http.Client
-	owned   bool
-	quirks  atomic.Uint32
+	cfg    Config
+	end    *endpoint.Endpoint
+	client sdk.Client
+	quirks Memory
+	// learning is held by whoever adds to quirks.
+	learning sync.Mutex
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -43,37 +44,32 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Name == "" || cfg.Model == "" {
 		return nil, errors.New("a model needs a name and the endpoint's name of the model")
 	}
-	address, err := checkBaseURL(cfg.BaseURL)
+	end, err := endpoint.New(endpoint.Config{
+		BaseURL: cfg.BaseURL, Model: cfg.Model, APIKey: cfg.APIKey, HTTPClient: cfg.HTTPClient,
+		Timeouts: cfg.Timeouts, Sleep: cfg.Sleep, Now: cfg.Now, Jitter: cfg.Jitter,
+	})
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{cfg: withDefaults(cfg), address: address, http: httpClient(cfg.HTTPClient, cfg.BaseURL), owned: cfg.HTTPClient == nil}
-	// A literal, not sdk.NewClient: that one reads keys, addresses and headers
-	// from the environment.
-	m.client = sdk.Client{Options: m.options()}
-	return m, nil
-}
-
-func withDefaults(cfg Config) Config {
+	for _, path := range []string{"/chat/completions", "/responses"} {
+		if strings.HasSuffix(strings.TrimRight(cfg.BaseURL, "/"), path) {
+			return nil, errors.New("the base_url must end before " + path)
+		}
+	}
 	if cfg.Provider == "" {
 		cfg.Provider = "openai"
-	}
-	if cfg.FirstTokenTimeout <= 0 {
-		cfg.FirstTokenTimeout = DefaultFirstTokenTimeout
-	}
-	if cfg.IdleTimeout <= 0 {
-		cfg.IdleTimeout = DefaultIdleTimeout
-	}
-	if cfg.Sleep == nil {
-		cfg.Sleep = sleep
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return "call_" + rand.Text() }
 	}
-	return cfg
+	m := &Model{cfg: cfg, end: end, quirks: cfg.Remember}
+	if m.quirks == nil {
+		m.quirks = new(atomic.Uint32)
+	}
+	// A literal, not sdk.NewClient: that one reads keys, addresses and headers
+	// from the environment.
+	m.client = sdk.Client{Options: m.options()}
+	return m, nil
 }
 
 // options are those of every request. The SDK's own retries are off, and the
@@ -81,7 +77,7 @@ func withDefaults(cfg Config) Config {
 func (m *Model) options() []option.RequestOption {
 	opts := []option.RequestOption{
 		option.WithBaseURL(m.cfg.BaseURL),
-		option.WithHTTPClient(m.http),
+		option.WithHTTPClient(m.end.HTTPClient()),
 		option.WithMaxRetries(0),
 		option.WithHeader("User-Agent", "bulkhead"),
 		option.WithHeader("Accept", "text/event-stream"),
@@ -99,44 +95,26 @@ func (m *Model) options() []option.RequestOption {
 func (m *Model) Info() llm.Info {
 	return llm.Info{
 		Name: m.cfg.Name, Provider: m.cfg.Provider, Model: m.cfg.Model,
-		ContextTokens: m.cfg.ContextTokens, Note: m.cfg.Note,
+		ContextTokens: m.cfg.ContextTokens, Note: m.cfg.Note, Vision: m.cfg.Able.Vision.Or(false),
 	}
 }
 
 // Close drops the idle connections of a model that has its own HTTP client. The
 // model stays usable.
-func (m *Model) Close() error {
-	if m.owned {
-		m.http.CloseIdleConnections()
-	}
-	return nil
-}
+func (m *Model) Close() error { return m.end.Close() }
 
 // Stream implements llm.Model. A request is sent again, at most twice, only
 // while not one byte of an answer has come.
 func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		if err := m.stream(ctx, req, func(ev llm.Event) bool { return yield(ev, nil) }); err != nil && err != errLeft {
-			if ctx.Err() != nil {
-				err = ctx.Err()
-			}
-			yield(nil, err)
-		}
-	}
+	return endpoint.Stream(ctx, func(emit func(llm.Event) bool) error { return m.stream(ctx, req, emit) })
 }
 
-// errLeft is returned when the consumer left the range.
-var errLeft = errors.New("the consumer left")
-
 func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event) bool) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	watch := newWatch(ctx, m.cfg.FirstTokenTimeout, m.cfg.IdleTimeout)
-	defer watch.stop()
+	watch := m.end.Watch(ctx)
+	defer watch.Stop()
 	response, err := m.open(watch, req)
 	if err != nil {
-		return m.failure(watch.cause(err))
+		return err
 	}
 	defer response.Body.Close()
 	return m.decode(watch, response, emit)

@@ -22,20 +22,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const testKey = "sk-test-6f1d0c9b8a"
 
-// endpoint is a scripted server and a model that asks it.
-type endpoint struct {
+// scripted is a scripted server and a model that asks it.
+type scripted struct {
 	*llmtest.Server
 	model *openai.Model
 	waits []time.Duration
 }
 
-func newEndpoint(t *testing.T, change func(*openai.Config), replies ...*llmtest.Reply) *endpoint {
+func newEndpoint(t *testing.T, change func(*openai.Config), replies ...*llmtest.Reply) *scripted {
 	t.Helper()
 	server, err := llmtest.Start(replies...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &endpoint{Server: server}
+	e := &scripted{Server: server}
 	var ids atomic.Int64
 	cfg := openai.Config{
 		Name: "local", BaseURL: server.URL(), Model: "scripted", APIKey: llm.NewKey(testKey),
@@ -43,8 +43,9 @@ func newEndpoint(t *testing.T, change func(*openai.Config), replies ...*llmtest.
 			e.waits = append(e.waits, d)
 			return ctx.Err()
 		},
-		NewID: func() string { return fmt.Sprintf("made_%d", ids.Add(1)) },
-		Now:   func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		Jitter: func() float64 { return 0 },
+		NewID:  func() string { return fmt.Sprintf("made_%d", ids.Add(1)) },
+		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 	}
 	if change != nil {
 		change(&cfg)

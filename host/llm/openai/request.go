@@ -9,65 +9,31 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/intext"
 )
-
-// quirk is one thing that an endpoint turned out to refuse. A model learns it
-// from the refusal and remembers it for its lifetime.
-type quirk uint32
-
-const (
-	// noStreamOptions: stream_options is refused; there will be no usage.
-	noStreamOptions quirk = 1 << iota
-	// newMaxTokens: max_tokens is refused in favour of max_completion_tokens.
-	newMaxTokens
-	// noToolChoice: tool_choice is refused.
-	noToolChoice
-)
-
-// quirkWords tells by which words of a refusal a quirk is recognised.
-var quirkWords = []struct {
-	quirk quirk
-	word  string
-}{
-	{noStreamOptions, "stream_options"},
-	{noStreamOptions, "include_usage"},
-	{newMaxTokens, "max_completion_tokens"},
-	{noToolChoice, "tool_choice"},
-}
-
-// learn reads a refusal and tells whether it taught something new that the
-// request can do without.
-func (m *Model) learn(refusal string, sent sdk.ChatCompletionNewParams) bool {
-	for _, entry := range quirkWords {
-		if strings.Contains(refusal, entry.word) && uses(sent, entry.quirk) {
-			m.quirks.Or(uint32(entry.quirk))
-			return true
-		}
-	}
-	return false
-}
-
-// uses tells whether the request has what the quirk takes away.
-func uses(p sdk.ChatCompletionNewParams, q quirk) bool {
-	switch q {
-	case noStreamOptions:
-		return p.StreamOptions.IncludeUsage.Valid()
-	case newMaxTokens:
-		return p.MaxTokens.Valid()
-	default:
-		return p.ToolChoice.OfAuto.Valid()
-	}
-}
 
 // params translates a request, minding the quirks learned so far.
 func (m *Model) params(req llm.Request) sdk.ChatCompletionNewParams {
 	known := quirk(m.quirks.Load())
-	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messages(req.Messages), Tools: tools(req.Tools)}
+	if known&noTools != 0 && m.cfg.Able.Tools != llm.Yes {
+		req = intext.Request(req)
+	}
+	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: m.messages(req.Messages, known), Tools: tools(req.Tools)}
+	choice := req.Choice
+	if len(p.Tools) == 0 && known&toolsForHistory != 0 && (request{Request: req}).hasCalls() {
+		p.Tools, choice = tools(llm.Definitions(req)), llm.ChoiceNone
+	}
 	if known&noStreamOptions == 0 {
 		p.StreamOptions.IncludeUsage = param.NewOpt(true)
 	}
-	if len(p.Tools) > 0 && known&noToolChoice == 0 && req.Choice != "" {
-		p.ToolChoice.OfAuto = param.NewOpt(string(req.Choice))
+	if len(p.Tools) > 0 && known&noToolChoice == 0 && choice != "" {
+		p.ToolChoice.OfAuto = param.NewOpt(string(choice))
+	}
+	if len(p.Tools) > 0 && known&noParallel == 0 && m.cfg.Able.Parallel == llm.No {
+		p.ParallelToolCalls = param.NewOpt(false)
+	}
+	if known&noEffort == 0 && m.cfg.Able.Reasoning.Or(false) {
+		p.ReasoningEffort = shared.ReasoningEffortMedium
 	}
 	if n := int64(req.MaxOutputTokens); n > 0 {
 		if known&newMaxTokens != 0 {
@@ -79,39 +45,103 @@ func (m *Model) params(req llm.Request) sdk.ChatCompletionNewParams {
 	return p
 }
 
-func messages(in []llm.Message) []sdk.ChatCompletionMessageParamUnion {
-	out := make([]sdk.ChatCompletionMessageParamUnion, 0, len(in))
+// read is what stands between a result and a question where an endpoint wants an
+// answer there.
+const read = "I have read the result."
+
+// arranged puts messages into the order that an endpoint insists on.
+func arranged(in []llm.Message, known quirk) []llm.Message {
+	if known&(noSystemRole|strictRoles) == 0 {
+		return in
+	}
+	var out []llm.Message
+	lead := ""
 	for _, msg := range in {
+		last := len(out) - 1
+		switch {
+		case msg.Role == llm.RoleSystem && known&noSystemRole != 0:
+			lead += msg.Text + "\n\n"
+			continue
+		case msg.Role == llm.RoleUser && lead != "":
+			msg.Text, lead = lead+msg.Text, ""
+		}
+		if known&strictRoles != 0 && msg.Role == llm.RoleUser && last >= 0 {
+			switch out[last].Role {
+			case llm.RoleUser:
+				out[last].Text += "\n\n" + msg.Text
+				out[last].Attachments = append(out[last].Attachments[:len(out[last].Attachments):len(out[last].Attachments)], msg.Attachments...)
+				continue
+			case llm.RoleTool:
+				out = append(out, llm.Message{Role: llm.RoleAssistant, Text: read})
+			}
+		}
+		out = append(out, msg)
+	}
+	return out
+}
+
+func (m *Model) messages(in []llm.Message, known quirk) []sdk.ChatCompletionMessageParamUnion {
+	out := make([]sdk.ChatCompletionMessageParamUnion, 0, len(in))
+	for _, msg := range arranged(in, known) {
 		switch msg.Role {
 		case llm.RoleSystem:
-			out = append(out, sdk.SystemMessage(msg.Text))
+			if known&developerRole != 0 {
+				out = append(out, sdk.DeveloperMessage(msg.Text))
+			} else {
+				out = append(out, sdk.SystemMessage(msg.Text))
+			}
 		case llm.RoleAssistant:
-			out = append(out, assistant(msg))
+			out = append(out, m.assistant(msg, known))
 		case llm.RoleTool:
-			out = append(out, sdk.ToolMessage(msg.Text, msg.ToolCallID))
+			out = append(out, sdk.ToolMessage(msg.Text, callID(msg.ToolCallID, known)))
 		default:
-			out = append(out, sdk.UserMessage(msg.Content()))
+			out = append(out, m.user(msg, known))
 		}
 	}
 	return out
 }
 
-func assistant(msg llm.Message) sdk.ChatCompletionMessageParamUnion {
+// user writes a question, with its images where the model sees them.
+func (m *Model) user(msg llm.Message, known quirk) sdk.ChatCompletionMessageParamUnion {
+	if !m.cfg.Able.Vision.Or(false) || known&noImages != 0 || !msg.HasImages() {
+		return sdk.UserMessage(msg.Content())
+	}
+	text, images := msg.Seen()
+	parts := []sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart(text)}
+	for _, image := range images {
+		parts = append(parts, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: image.DataURI()}))
+	}
+	return sdk.UserMessage(parts)
+}
+
+func (m *Model) assistant(msg llm.Message, known quirk) sdk.ChatCompletionMessageParamUnion {
 	var p sdk.ChatCompletionAssistantMessageParam
-	if msg.Text != "" || len(msg.ToolCalls) == 0 {
+	if msg.Text != "" || len(msg.ToolCalls) == 0 || known&contentRequired != 0 {
 		p.Content.OfString = param.NewOpt(msg.Text)
 	}
 	for _, call := range msg.ToolCalls {
 		p.ToolCalls = append(p.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID: call.ID,
+				ID: callID(call.ID, known),
 				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
 					Name: call.Name, Arguments: validArguments(call.Arguments),
 				},
 			},
 		})
 	}
+	if known&reasoningBack != 0 && len(msg.ToolCalls) > 0 {
+		p.SetExtraFields(map[string]any{reasoningField: m.reasoned(msg)})
+	}
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &p}
+}
+
+// callID returns the id of a call as the endpoint takes it: as it is, or nine
+// letters and digits made of it.
+func callID(id string, known quirk) string {
+	if known&shortIDs == 0 {
+		return id
+	}
+	return shortID(id)
 }
 
 // validArguments returns arguments that every endpoint can parse: several refuse
@@ -133,11 +163,7 @@ func validArguments(text string) string {
 func tools(in []llm.ToolDef) []sdk.ChatCompletionToolUnionParam {
 	var out []sdk.ChatCompletionToolUnionParam
 	for _, def := range in {
-		var schema shared.FunctionParameters
-		if err := json.Unmarshal(def.Parameters, &schema); err != nil || schema == nil {
-			schema = shared.FunctionParameters{"type": "object", "properties": map[string]any{}}
-		}
-		fn := shared.FunctionDefinitionParam{Name: def.Name, Parameters: schema}
+		fn := shared.FunctionDefinitionParam{Name: def.Name, Parameters: def.Schema()}
 		if def.Description != "" {
 			fn.Description = param.NewOpt(def.Description)
 		}

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"encoding/json"
@@ -16,23 +16,25 @@ const maxRefusalBytes = 64 << 10
 // maxSaid is how many code points of an endpoint's own words a person sees.
 const maxSaid = 240
 
-// refusal is a reply that is not a stream: its status, and what it says.
-type refusal struct {
-	status     int
+// Refusal is a reply that is not a stream, or an error object within one: its
+// status, and what it says. Its texts may hold a key that the endpoint echoed; it
+// is taken out where the refusal becomes an *llm.Error.
+type Refusal struct {
+	// Status is the HTTP status, 0 where an error object came without one.
+	Status     int
 	html       bool
 	retryAfter string
-	// text is the body, or the error object, as it came.
-	text string
-	// message, code and kind are the error object's, as far as there is one.
-	message, code, kind string
+	// Text is the body, or the error object, as it came.
+	Text string
+	// Message, Code and Kind are the error object's, as far as there is one.
+	Message, Code, Kind string
 }
 
-// Error implements error. The text may hold a key that the endpoint echoed; it
-// is scrubbed where the refusal becomes an *llm.Error.
-func (r *refusal) Error() string { return r.text }
+// Error implements error.
+func (r *Refusal) Error() string { return r.Text }
 
-func asRefusal(err error) *refusal {
-	var r *refusal
+func asRefusal(err error) *Refusal {
+	var r *Refusal
 	if errors.As(err, &r) {
 		return r
 	}
@@ -44,16 +46,16 @@ func readRefusal(response *http.Response) error {
 	if err != nil && len(data) == 0 && response.StatusCode < 400 {
 		return err
 	}
-	r := newRefusal(response.StatusCode, data)
+	r := NewRefusal(response.StatusCode, data)
 	r.retryAfter = response.Header.Get("Retry-After")
 	r.html = strings.Contains(strings.ToLower(response.Header.Get("Content-Type")), "html")
 	return r
 }
 
-// newRefusal reads the shapes that are in use: {"error":{…}}, {"error":"…"},
+// NewRefusal reads the shapes that are in use: {"error":{…}}, {"error":"…"},
 // {"message":…}, {"detail":…}, and the same in an array of one.
-func newRefusal(status int, data []byte) *refusal {
-	r := &refusal{status: status, text: string(data)}
+func NewRefusal(status int, data []byte) *Refusal {
+	r := &Refusal{Status: status, Text: string(data)}
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
 		data = list[0]
@@ -75,11 +77,11 @@ func newRefusal(status int, data []byte) *refusal {
 		// An error that is neither text nor object leaves the outer fields.
 		_ = json.Unmarshal(outer.Error, &inner)
 	}
-	r.message = asText(inner.Message)
-	if r.message == "" {
-		r.message = asText(inner.Detail)
+	r.Message = asText(inner.Message)
+	if r.Message == "" {
+		r.Message = asText(inner.Detail)
 	}
-	r.code, r.kind = strings.Trim(string(inner.Code), `"`), asText(inner.Type)
+	r.Code, r.Kind = strings.Trim(string(inner.Code), `"`), asText(inner.Type)
 	return r
 }
 
@@ -94,8 +96,8 @@ func asText(raw json.RawMessage) string {
 
 // said returns the endpoint's own words as a sentence to append, on one line
 // and not long.
-func (r *refusal) said() string {
-	text := strings.Join(strings.FieldsFunc(r.message, func(c rune) bool {
+func (r *Refusal) said() string {
+	text := strings.Join(strings.FieldsFunc(r.Message, func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.IsControl(c)
 	}), " ")
 	if text == "" {
@@ -107,9 +109,14 @@ func (r *refusal) said() string {
 	return " It says: " + text
 }
 
+// busy tells whether waiting may mend it.
+func (r *Refusal) busy() bool {
+	return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable || r.Status == statusOverloaded
+}
+
 // quota tells whether the refusal is about money, which waiting does not mend.
-func (r *refusal) quota() bool {
-	return r.code == "insufficient_quota" || r.kind == "insufficient_quota" || r.status == http.StatusPaymentRequired
+func (r *Refusal) quota() bool {
+	return r.Code == "insufficient_quota" || r.Kind == "insufficient_quota" || r.Status == http.StatusPaymentRequired
 }
 
 // tooLongWords are how servers say that the prompt does not fit.
@@ -119,14 +126,14 @@ var tooLongWords = []string{
 }
 
 // tooLong tells whether the conversation does not fit the model's window.
-func (r *refusal) tooLong() bool {
-	if r.status == http.StatusRequestEntityTooLarge {
+func (r *Refusal) tooLong() bool {
+	if r.Status == http.StatusRequestEntityTooLarge {
 		return true
 	}
-	if r.status != 0 && r.status != 200 && r.status != 400 && r.status != 422 && r.status != 500 {
+	if r.Status != 0 && r.Status != 200 && r.Status != 400 && r.Status != 422 && r.Status != 500 {
 		return false
 	}
-	text := strings.ToLower(r.text)
+	text := strings.ToLower(r.Text)
 	for _, word := range tooLongWords {
 		if strings.Contains(text, word) {
 			return true
