@@ -67,10 +67,12 @@ func TestReportSaysWhatWorks(t *testing.T) {
 		"a call as text":   {[]*llmtest.Reply{count(), llmtest.Answer().Text(`{"name":"tide_table"}`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
 		"broken arguments": {[]*llmtest.Reply{count(), call("tide_table", `{"pl`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
 		"another tool":     {[]*llmtest.Reply{count(), call("moon", `{}`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
-		"tools refused":    {[]*llmtest.Reply{count(), llmtest.Status(400, `{"error":{"message":"m does not support tools"}}`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:failed"},
-		"bad key":          {[]*llmtest.Reply{llmtest.Status(401, `{"error":{"message":"sk-hidden is wrong"}}`)}, false, "reachable:ok key:failed answers:skipped streams:skipped tools:skipped"},
-		"no such model":    {[]*llmtest.Reply{llmtest.Status(404, `{"error":{"code":"model_not_found","message":"no m"}}`)}, false, "reachable:ok key:ok answers:failed streams:skipped tools:skipped"},
-		"only thoughts":    {[]*llmtest.Reply{llmtest.Answer().Reasoning("hm", "hm")}, false, "reachable:ok key:ok answers:failed streams:ok tools:skipped"},
+		"tools refused":    {[]*llmtest.Reply{count(), llmtest.Status(400, `{"error":{"message":"m cannot be asked so"}}`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:failed"},
+		"tools as text": {[]*llmtest.Reply{count(), llmtest.Status(400, `{"error":{"message":"m does not support tools"}}`),
+			llmtest.Answer().Text(`<tool_call>{"name": "tide_table", "arguments": {"place": "S"}}</tool_call>`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
+		"bad key":       {[]*llmtest.Reply{llmtest.Status(401, `{"error":{"message":"sk-hidden is wrong"}}`)}, false, "reachable:ok key:failed answers:skipped streams:skipped tools:skipped"},
+		"no such model": {[]*llmtest.Reply{llmtest.Status(404, `{"error":{"code":"model_not_found","message":"no m"}}`)}, false, "reachable:ok key:ok answers:failed streams:skipped tools:skipped"},
+		"only thoughts": {[]*llmtest.Reply{llmtest.Answer().Reasoning("hm", "hm")}, false, "reachable:ok key:ok answers:failed streams:ok tools:skipped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, server := try(t, tc.replies...)
