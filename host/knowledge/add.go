@@ -71,57 +71,103 @@ func (b *Base) Add(ctx context.Context, p store.Principal, src Source) (Added, e
 	if len(src.Data) > extract.MaxBytes {
 		return Added{}, fmt.Errorf("add %q: %w", src.Name, ErrTooLarge)
 	}
-	done, err := b.turn(ctx)
+	leave, err := b.enter()
 	if err != nil {
 		return Added{}, err
 	}
-	defer done()
+	defer leave()
+	added, err := b.add(ctx, p, src)
+	if err != nil {
+		return Added{}, fmt.Errorf("add %q: %w", src.Name, err)
+	}
+	return added, nil
+}
+
+// add reads the document before its turn to write comes, so that a long one does
+// not keep others waiting.
+func (b *Base) add(ctx context.Context, p store.Principal, src Source) (Added, error) {
 	sum := sha256.Sum256(src.Data)
 	hash := hex.EncodeToString(sum[:])
+	var content *reading
+	for {
+		added, done, err := b.write(ctx, p, src, hash, content)
+		if err != nil || done {
+			return added, err
+		}
+		if content, err = b.read(ctx, src); err != nil {
+			return Added{}, err
+		}
+	}
+}
+
+// write stores the document in its turn. Without its content it does so only
+// where nothing is to change; done is false where the content is needed.
+func (b *Base) write(ctx context.Context, p store.Principal, src Source, hash string, content *reading) (added Added, done bool, err error) {
+	end, err := b.turn(ctx)
+	if err != nil {
+		return Added{}, false, err
+	}
+	defer end()
 	old, err := b.documents.FindDocument(ctx, p, src.URI)
 	known := err == nil
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return Added{}, fmt.Errorf("add %q: %w", src.Name, err)
+		return Added{}, false, err
 	}
 	if known && old.SHA256 == hash && old.Collection == src.Collection && sameType(old, src) {
 		// The index may still lack it, if an earlier Add failed half-way.
-		if _, err := b.refresh(ctx, p, old); err != nil {
-			return Added{}, fmt.Errorf("add %q: %w", src.Name, err)
-		}
-		return Added{document(old), StatusUnchanged}, nil
+		_, err := b.refresh(ctx, p, old)
+		return Added{document(old), StatusUnchanged}, true, err
 	}
-	r, err := b.replace(ctx, p, src, hash)
-	if err != nil {
-		return Added{}, fmt.Errorf("add %q: %w", src.Name, err)
+	if content == nil {
+		return Added{}, false, nil
 	}
+	r, err := b.replace(ctx, p, src, hash, content)
 	if known {
-		return Added{document(r), StatusUpdated}, nil
+		return Added{document(r), StatusUpdated}, true, err
 	}
-	return Added{document(r), StatusAdded}, nil
+	return Added{document(r), StatusAdded}, true, err
+}
+
+// reading is what a document says.
+type reading struct {
+	extract.Output
+	parts []index.Passage
+}
+
+// maxReading is how many documents are read at once; a large one takes memory.
+const maxReading = 2
+
+func (b *Base) read(ctx context.Context, src Source) (*reading, error) {
+	select {
+	case b.reading <- struct{}{}:
+		defer func() { <-b.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	out, err := extract.Extract(extract.Input{Name: src.Name, MediaType: src.MediaType, Data: src.Data})
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &reading{out, passages(out.Text, out.Format)}, ctx.Err()
 }
 
 // replace stores and indexes what src holds now.
-func (b *Base) replace(ctx context.Context, p store.Principal, src Source, hash string) (store.DocumentRecord, error) {
-	out, err := extract.Extract(extract.Input{Name: src.Name, MediaType: src.MediaType, Data: src.Data})
-	if err != nil {
-		return store.DocumentRecord{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return store.DocumentRecord{}, err
-	}
-	parts := passages(out.Text, out.Format)
+func (b *Base) replace(ctx context.Context, p store.Principal, src Source, hash string, content *reading) (store.DocumentRecord, error) {
 	r := store.DocumentRecord{
-		URI: src.URI, Title: out.Title, MediaType: out.MediaType, Collection: src.Collection,
-		SHA256: hash, Bytes: int64(len(src.Data)), Chunks: len(parts), UpdatedAt: src.ModTime.UTC(), AddedAt: b.now().UTC(),
+		URI: src.URI, Title: content.Title, MediaType: content.MediaType, Collection: src.Collection,
+		SHA256: hash, Bytes: int64(len(src.Data)), Chunks: len(content.parts), UpdatedAt: src.ModTime.UTC(), AddedAt: b.now().UTC(),
 	}
 	if src.ModTime.IsZero() {
 		r.UpdatedAt = r.AddedAt
 	}
-	r, err = b.documents.PutDocument(ctx, p, r, []byte(out.Text))
+	r, err := b.documents.PutDocument(ctx, p, r, []byte(content.Text))
 	if err != nil {
 		return r, err
 	}
-	return r, b.index.Put(indexed(r), parts)
+	return r, b.index.Put(indexed(r), content.parts)
 }
 
 // sameType tells whether src would be read as the stored document was.

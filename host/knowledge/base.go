@@ -81,6 +81,7 @@ type Base struct {
 	log       *slog.Logger
 
 	writing chan struct{} // holds a token while a document is added or removed
+	reading chan struct{} // holds a token for each document that is being read
 
 	mu      sync.Mutex // guards closed
 	closed  bool
@@ -99,7 +100,7 @@ func Open(ctx context.Context, c Config) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open knowledge: %w", err)
 	}
-	b := &Base{documents: c.Documents, index: ix, now: c.Now, log: c.Logger, writing: make(chan struct{}, 1)}
+	b := &Base{documents: c.Documents, index: ix, now: c.Now, log: c.Logger, writing: make(chan struct{}, 1), reading: make(chan struct{}, maxReading)}
 	if b.now == nil {
 		b.now = time.Now
 	}

@@ -17,10 +17,16 @@ var (
 	cellBorder  = regexp.MustCompile(`\s*\|\s*`)
 )
 
+// marking is what every mark, list number and entity has at least one byte of.
+const marking = "#>-*+|=_`~[]<&\\.)"
+
 // PlainLine returns the readable text of a short piece of Markdown on one line:
 // no marks of headings, lists, quotations, tables, emphasis or links. It is for
 // titles and snippets; text inside code loses its back ticks only.
 func PlainLine(md string) string {
+	if !strings.ContainsAny(md, marking) {
+		return strings.Join(strings.Fields(md), " ")
+	}
 	s := lineMarker.ReplaceAllString(md, "")
 	s = autoLink.ReplaceAllString(s, "$1")
 	s = inlineTag.ReplaceAllString(s, " ")

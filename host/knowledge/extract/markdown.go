@@ -39,10 +39,14 @@ func markdownTitle(src string) (title, rest string) {
 	if title != "" {
 		return title, rest
 	}
-	for _, b := range Blocks(rest, Markdown) {
-		if b.Kind == Heading && b.Level == 1 {
-			return b.Path[len(b.Path)-1], rest
+	for at := 0; at < len(rest); {
+		end := at + pieceEnd(rest[at:])
+		for _, m := range pieceMarks(rest[at:end]) {
+			if m.kind == Heading && m.level == 1 {
+				return m.title, rest
+			}
 		}
+		at = end
 	}
 	return "", rest
 }
@@ -80,14 +84,28 @@ func frontMatter(src string) (title, rest string) {
 	return title, strings.TrimLeft(body[after:], "\n")
 }
 
-// markdownBlocks walks goldmark's tree down to its leaf blocks. Each block
-// starts at the start of its line, so markers and fences belong to it.
+// markdownBlocks finds the blocks piece by piece.
 func markdownBlocks(src string) []Block {
+	var marks []mark
+	for at := 0; at < len(src); {
+		end := at + pieceEnd(src[at:])
+		for _, m := range pieceMarks(src[at:end]) {
+			m.at += at
+			marks = append(marks, m)
+		}
+		at = end
+	}
+	return partition(src, marks)
+}
+
+// pieceMarks walks goldmark's tree down to its leaf blocks. Each block starts at
+// the start of its line, so markers and fences belong to it.
+func pieceMarks(src string) []mark {
 	source := []byte(src)
 	root := blockParser().Parse(text.NewReader(flattened(source)))
 	w := walker{src: src}
 	w.children(root, false, true)
-	return partition(src, w.marks)
+	return w.marks
 }
 
 type walker struct {
