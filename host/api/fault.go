@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
 // Fault is an error as a client gets it, over HTTP as {"error":{…}} with Status
@@ -38,6 +40,7 @@ const (
 	codeConflict    = "conflict"
 	codeInternal    = "internal"
 	codeFull        = "full"
+	codeDiskFull    = turn.CodeDiskFull
 )
 
 // statusOf gives the HTTP status for each code that may reach a client.
@@ -61,6 +64,7 @@ var statusOf = map[string]int{
 	"unknown_memory":   http.StatusNotFound,
 	"not_text":         http.StatusUnsupportedMediaType,
 	codeFull:           http.StatusConflict,
+	codeDiskFull:       http.StatusInsufficientStorage,
 	"busy":             http.StatusConflict,
 }
 

@@ -92,6 +92,9 @@ func (s *Server) faultOf(err error, request string) *Fault {
 		return f
 	}
 	s.cfg.Logger.Error("request", "request", request, "error", err)
+	if store.NoSpace(err) {
+		return fault(codeDiskFull, "The disk is full. Free some space on the host's machine and try again.")
+	}
 	return internalFault()
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
+	"syscall"
 
 	berrors "go.etcd.io/bbolt/errors"
 )
@@ -78,6 +80,21 @@ func (e *RecordError) Error() string {
 
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
+
+// NoSpace tells whether an error says that the disk, or what of it this process
+// may use, is full.
+func NoSpace(err error) bool {
+	if err == nil {
+		return false
+	}
+	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		// bbolt wraps what it meets while the file grows as text only.
+		if errors.Is(err, full) || strings.HasSuffix(err.Error(), ": "+full.Error()) {
+			return true
+		}
+	}
+	return false
+}
 
 func notFound(what, id string) error { return fmt.Errorf("%s %q: %w", what, id, ErrNotFound) }
 

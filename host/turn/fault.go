@@ -20,6 +20,7 @@ const (
 	CodeBusy           = "busy"
 	CodeConflict       = "conflict"
 	CodeClosing        = "closing"
+	CodeDiskFull       = "disk_full"
 	CodeInternal       = "internal"
 )
 
@@ -54,6 +55,7 @@ var sentences = map[string]string{
 	CodeUnknownSession: "There is no such conversation.",
 	CodeUnknownMessage: "There is no such message.",
 	CodeUnknownRun:     "There is no such run.",
+	CodeDiskFull:       "The disk is full, so nothing was stored. Free some space on the host's machine and send it again.",
 	CodeInternal:       "Something went wrong in the host. Nothing was stored.",
 }
 
@@ -74,5 +76,8 @@ func (s *Service) fault(err error, missing string) error {
 		return &Error{Code: CodeInvalid, Message: "The request does not fit the conversation.", Err: err}
 	}
 	s.Logger.Error("turn failed", "error", err)
+	if store.NoSpace(err) {
+		return &Error{Code: CodeDiskFull, Message: sentences[CodeDiskFull], Err: err}
+	}
 	return &Error{Code: CodeInternal, Message: sentences[CodeInternal], Err: err}
 }

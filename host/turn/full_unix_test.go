@@ -115,3 +115,13 @@ func TestCloseLeavesWhatTheDiskDoesNotTakeToTheNextStart(t *testing.T) {
 		t.Errorf("got:\n%s", packettest.Dump(packets))
 	}
 }
+
+func TestAFullDiskIsNamedWhenAMessageIsNotTaken(t *testing.T) {
+	f := newFixture(t)
+	free := f.fullDisk()
+	_, err := f.Send(t.Context(), f.owner, Send{Text: strings.Repeat("many words ", 20_000)})
+	wantCode(t, err, CodeDiskFull)
+	free()
+	f.server.Add(llmtest.Answer().Text("yes"))
+	f.send(Send{Text: "again"})
+}

@@ -144,11 +144,20 @@ func (s *Service) models(names []string) ([]llm.Model, error) {
 	for i, name := range names {
 		m, ok := s.Models.Get(name)
 		if !ok {
-			return nil, &Error{Code: CodeUnknownModel, Message: fmt.Sprintf("There is no model named %q. Choose another model.", name)}
+			return nil, &Error{Code: CodeUnknownModel, Message: fmt.Sprintf("There is no model named %q. Choose another model.", shown(name))}
 		}
 		models[i] = m
 	}
 	return models, nil
+}
+
+// shown cuts a name from outside to what a sentence can hold.
+func shown(name string) string {
+	const most = 80
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return name
 }
 
 // pick assembles the tools of a turn: those available to the user, cut down to
