@@ -31,11 +31,11 @@ func envFunctions() []function {
 		{"get_log_level", nil, number, plain(func(_ *State, stack []uint64) { stack[0] = logLevelInfo })},
 	}...)
 	for _, level := range []string{"trace", "debug", "info", "warn", "error"} {
-		set = append(set, function{"log_" + level, one, nil, guarded("log_"+level, func(s *State, _ context.Context, stack []uint64) {
-			if view, ok := s.mem.view(stack[0], s.mem.length(stack[0])); ok {
-				s.log.write(level, view[:min(len(view), maxLineBytes)])
-			}
-			s.mem.release(stack[0])
+		name := "log_" + level
+		set = append(set, function{name, one, nil, guarded(name, func(s *State, _ context.Context, stack []uint64) {
+			line := s.text(name, stack[0])
+			s.log.write(level, line[:min(len(line), maxLineBytes)])
+			s.free(stack[0])
 		})})
 	}
 	return set
@@ -79,11 +79,14 @@ func memoryFunctions() []function {
 	}
 }
 
-func freeBlock(s *State, stack []uint64) {
-	if stack[0] != 0 && stack[0] == s.errorOff {
-		s.errorOff = 0
+func freeBlock(s *State, stack []uint64) { s.free(stack[0]) }
+
+// free frees a block. Without its block the input is empty, as in Extism's kernel; the
+// output and the error text stay where they were.
+func (s *State) free(off uint64) {
+	if s.mem.release(off) && off == s.inputOff {
+		s.inputLen = 0
 	}
-	s.mem.release(stack[0])
 }
 
 func resetAll(s *State, _ []uint64) {
@@ -170,35 +173,34 @@ func errorSet(s *State, stack []uint64) {
 
 func configGet(s *State, _ context.Context, stack []uint64) {
 	call := s.needCall()
-	stack[0] = s.answer("config_get", []byte(call.Config[string(s.mem.block(stack[0]))]))
+	stack[0] = s.answer("config_get", []byte(call.Config[string(s.text("config_get", stack[0]))]))
 }
 
 func varGet(s *State, _ context.Context, stack []uint64) {
 	s.needCall()
-	value := s.vars[string(s.mem.block(stack[0]))]
-	s.mem.release(stack[0])
+	value := s.vars[string(s.text("var_get", stack[0]))]
+	s.free(stack[0])
 	stack[0] = s.answer("var_get", value)
 }
 
 // varSet sets a variable for the rest of the call; the null block removes it. Both
-// blocks are freed, as Extism does.
+// blocks are freed, as Extism does, and as in go-sdk the value that is replaced still
+// counts while the new one is looked at.
 func varSet(s *State, _ context.Context, stack []uint64) {
 	s.needCall()
-	name := string(s.mem.block(stack[0]))
-	s.mem.release(stack[0])
-	old, had := s.vars[name]
-	if had {
-		s.varBytes -= len(name) + len(old) + varCost
-		delete(s.vars, name)
-	}
+	name := string(s.text("var_set", stack[0]))
+	s.free(stack[0])
 	if stack[1] == 0 {
+		if old, had := s.vars[name]; had {
+			s.varBytes -= len(name) + len(old) + varCost
+			delete(s.vars, name)
+		}
 		return
 	}
-	value := s.mem.block(stack[1])
-	s.mem.release(stack[1])
-	if s.varBytes+len(name)+len(value)+varCost > maxVarBytes {
+	value := s.text("var_set", stack[1])
+	s.free(stack[1])
+	if s.varBytes+len(name)+len(value)+varCost >= maxVarBytes {
 		panic(fault("The variables of the call take more than 1 MiB."))
 	}
-	s.varBytes += len(name) + len(value) + varCost
-	s.vars[name] = value
+	s.SetVariable(name, value)
 }

@@ -10,15 +10,15 @@ import (
 // in, the response body's block out. Both blocks are freed, as Extism does.
 func httpRequest(s *State, ctx context.Context, stack []uint64) {
 	call := s.needCall()
-	raw := s.mem.block(stack[0])
-	s.mem.release(stack[0])
+	raw := s.text("http_request", stack[0])
+	s.free(stack[0])
 	var req HTTPRequest
 	if err := json.Unmarshal(raw, &req); err != nil {
 		panic(fault("The guest's http request is not the JSON that Extism describes."))
 	}
 	if stack[1] != 0 {
-		req.Body = s.mem.block(stack[1])
-		s.mem.release(stack[1])
+		req.Body = s.text("http_request", stack[1])
+		s.free(stack[1])
 	}
 	req.Method = strings.ToUpper(req.Method)
 	if req.Method == "" {

@@ -98,15 +98,16 @@ func (m *memory) grow(n uint64) bool {
 	return true
 }
 
-// release frees a block. An offset that is none is ignored.
-func (m *memory) release(off uint64) {
+// release frees a block. An offset that is none, or was freed, is ignored: false.
+func (m *memory) release(off uint64) bool {
 	b, ok := m.blocks[off]
 	if !ok || !b.active {
-		return
+		return false
 	}
 	b.active = false
 	m.blocks[off] = b
 	m.free[b.class] = append(m.free[b.class], off)
+	return true
 }
 
 // length returns the length of the block at off, 0 if there is none.

@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"bytes"
 	"context"
 	"runtime/debug"
 	"strings"
@@ -32,6 +33,10 @@ type HTTPResponse struct {
 // HTTPFunc serves Extism's http_request. It must return when ctx is done.
 type HTTPFunc func(ctx context.Context, req HTTPRequest) HTTPResponse
 
+// NumbersFunc serves one import of extism:host/user that takes and gives numbers. It
+// must not keep params.
+type NumbersFunc func(params []uint64) uint64
+
 // Call is what one call brings to an instance.
 type Call struct {
 	Input  []byte
@@ -39,6 +44,9 @@ type Call struct {
 	// Host returns the function behind an import of extism:host/user, nil for one
 	// that is not granted. A nil Host grants none.
 	Host func(name string) HostFunc
+	// Numbers returns the function behind an import that takes numbers and not
+	// blocks. It is asked before Host; nil, and one that returns nil, mean none.
+	Numbers func(name string) NumbersFunc
 	// HTTP is nil where http_request is not granted.
 	HTTP HTTPFunc
 	// Log receives the guest's log lines, stdout (as info) and stderr (as warn). A
@@ -118,6 +126,29 @@ func (s *State) Begin(call *Call) error {
 	return nil
 }
 
+// Continue gives the state of a kept instance its next call. Variables stay; kernel
+// memory, output, error text and the state of http are as in a new one.
+func (s *State) Continue(ctx context.Context, call *Call) error {
+	s.ctx = ctx
+	resetAll(s, nil)
+	s.httpStatus, s.httpHeaders = 0, nil
+	s.log, s.stderr.first = logSink{}, ""
+	return s.Begin(call)
+}
+
+// SetVariable sets a variable as the guest's var_set does, without its bound. The state
+// keeps value.
+func (s *State) SetVariable(name string, value []byte) {
+	if old, had := s.vars[name]; had {
+		s.varBytes -= len(name) + len(old) + varCost
+	}
+	s.varBytes += len(name) + len(value) + varCost
+	s.vars[name] = value
+}
+
+// Variable returns a copy of one of the variables, nil if there is none.
+func (s *State) Variable(name string) []byte { return bytes.Clone(s.vars[name]) }
+
 // Finish hands out what the guest wrote to stdout and stderr without a line end.
 func (s *State) Finish() {
 	s.stdout.flush()
@@ -196,6 +227,18 @@ func (s *State) checkStopped() {
 	if s.ctx.Err() != nil {
 		panic(errInterrupted)
 	}
+}
+
+// kernelFloor is the smallest size that Extism's kernel memory has.
+const kernelFloor = 64 << 10
+
+// text returns a copy of the block at off, empty if there is none. An offset outside of
+// memory ends the call, as in go-sdk.
+func (s *State) text(function string, off uint64) []byte {
+	if off > max(uint64(len(s.mem.data)), kernelFloor) {
+		panic(fault("The guest gave %s the offset %d, which is outside of the call's memory.", function, off))
+	}
+	return s.mem.block(off)
 }
 
 // answer puts data into a new block and returns its offset.
