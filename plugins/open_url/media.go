@@ -34,6 +34,9 @@ func (p *page) fill(res pdk.HTTPResponse) error {
 	case "json":
 		p.Text = indented(text)
 	case "text":
+		if strings.Contains(media, "xml") && isFeed(text) && p.fromFeed(text) {
+			return nil
+		}
 		p.Text = text
 	default:
 		return refusal(fmt.Sprintf("It is %s, which cannot be read here.", named(media)))
