@@ -173,7 +173,7 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 	out, err := step.Decode(ctx, step.Input{
 		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice, Withheld: withheld},
 		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0, Now: l.Now,
-		ReasoningOpen: l.reasoningOpen,
+		ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
 	})
 	l.reasoningOpen = out.ReasoningOpen
 	l.turn = out.NextTurn
@@ -201,6 +201,7 @@ func (l *runner) follow(ctx context.Context, cycle int, choice llm.Choice, out s
 		return l.afterNone(out)
 	case len(out.Calls) > 0:
 		l.runTools(ctx, out)
+		l.tellExcess(out)
 		if cycle+1 >= l.MaxCycles && !l.noMore {
 			l.notice(packet.CodeCycleLimit, "")
 		}
@@ -232,10 +233,10 @@ func (l *runner) afterNone(out step.Output) bool {
 func (l *runner) runTools(ctx context.Context, out step.Output) {
 	requests := make([]toolrun.Request, len(out.Calls))
 	for i, c := range out.Calls {
-		requests[i] = toolrun.Request{Name: c.Name, Arguments: c.Arguments}
+		requests[i] = toolrun.Request{Name: c.Name, Arguments: c.Arguments, CallID: c.ID, Tab: c.Tab}
 	}
-	done := l.Runner.Run(ctx, l.turn, requests)
-	l.turn++
+	done := l.Runner.Run(ctx, out.CallTurn, requests)
+	l.turn = max(l.turn, out.CallTurn+1)
 	l.result.Steps[len(l.result.Steps)-1].Calls = done
 	l.history = append(l.history, Messages(out.Text, out.Native, done)...)
 	for _, d := range done {
@@ -244,6 +245,15 @@ func (l *runner) runTools(ctx context.Context, out step.Output) {
 			l.reminders = append(l.reminders, d.Reminder)
 		}
 	}
+}
+
+// tellExcess tells both sides of calls that were too many for one step.
+func (l *runner) tellExcess(out step.Output) {
+	if out.Excess == 0 {
+		return
+	}
+	l.notice(packet.CodeTooManyCalls, fmt.Sprintf("The model asked for %d tool calls at once. The first %d were run.", len(out.Calls)+out.Excess, len(out.Calls)))
+	l.reminders = append(l.reminders, fmt.Sprintf("You asked for %d tool calls at once. Only the first %d were run. Ask for fewer.", len(out.Calls)+out.Excess, len(out.Calls)))
 }
 
 // Messages writes a step as history: the narration with its calls and what the

@@ -53,6 +53,8 @@ const (
 	CodeCutOff Code = "cut_off"
 	// CodeCycleLimit: the last allowed cycle was reached, tools are off.
 	CodeCycleLimit Code = "cycle_limit"
+	// CodeTooManyCalls: a step asked for more calls than one step may make.
+	CodeTooManyCalls Code = "too_many_calls"
 	// CodeNotSaved: the outcome of a run cannot be written yet.
 	CodeNotSaved Code = "not_saved"
 )
@@ -87,6 +89,7 @@ var Codes = map[Code]CodeInfo{
 	CodeHistoryShortened: {"Older messages were left out so that the conversation fits the model.", false},
 	CodeCutOff:           {"The answer reached the model's output limit and is cut off.", false},
 	CodeCycleLimit:       {"The limit of tool rounds was reached; the model answers with what it has.", false},
+	CodeTooManyCalls:     {"The model asked for more tool calls at once than are run; the first ones were.", false},
 	CodeNotSaved:         {"The answer cannot be saved right now; the disk may be full. It is kept in memory and saved as soon as that works.", false},
 }
 

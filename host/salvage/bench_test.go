@@ -65,6 +65,40 @@ func BenchmarkCode(b *testing.B) {
 	}
 }
 
+// BenchmarkToldCall is a call whose argument is told while it comes, from text and
+// natively.
+func BenchmarkToldCall(b *testing.B) {
+	tool := salvage.Tool{Name: "write_file", StreamArgs: true}
+	for _, size := range []int{64 << 10, 200_000, 4_000_000} {
+		for name, text := range map[string]string{"json": longCall(size), "elements": longElement(size)} {
+			b.Run(fmt.Sprintf("%s/size=%d", name, size), func(b *testing.B) {
+				chunks := chunked(text, 64)
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					p := salvage.New(salvage.Options{Tools: []salvage.Tool{tool}})
+					for _, c := range chunks {
+						p.Write(c)
+					}
+					p.Close()
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("native/size=%d", size), func(b *testing.B) {
+			text := strings.TrimSuffix(strings.TrimPrefix(longCall(size), `<tool_call>{"name":"write_file","arguments":`), "}</tool_call>")
+			chunks := chunked(text, 64)
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				a := salvage.NewArguments(tool)
+				for _, c := range chunks {
+					a.Write(c)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkOneCall is one call with a long argument. The time per byte must not
 // grow with the size.
 func BenchmarkOneCall(b *testing.B) {

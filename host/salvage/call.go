@@ -30,6 +30,8 @@ type call struct {
 	fenced bool
 	// closers end the reasoning that follows, where the verdict is think.
 	closers []string
+	// live tells of the call before it is whole, nil where it is not to be told of.
+	live *live
 }
 
 // read moves through what follows the opener. It is called with growing input,

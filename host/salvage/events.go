@@ -1,6 +1,7 @@
 package salvage
 
-// Event is Text, Reasoning, Call, Malformed or Notice.
+// Event is Text, Reasoning, CallStart, ArgumentDelta, Call, CallDropped, Malformed
+// or Notice.
 type Event interface{ event() }
 
 // Text is the next piece of the answer: its Delta.
@@ -19,7 +20,29 @@ type Call struct {
 	Name string
 	// Arguments is the compact JSON text of the arguments object.
 	Arguments string
+	// ID is that of the CallStart that told of the call, 0 if none did.
+	ID int
 }
+
+// CallStart tells that a marked call of a tool with StreamArgs has begun. A Call or
+// a CallDropped with the same ID follows, always.
+type CallStart struct {
+	// ID counts from 1 within an answer.
+	ID   int
+	Name string
+}
+
+// ArgumentDelta is the next piece of a string argument, decoded, while its call
+// comes. Joined, the pieces of a key are the argument, or the start of it where the
+// rest needed repair; the arguments of the Call are the truth.
+type ArgumentDelta struct {
+	ID         int
+	Key, Delta string
+}
+
+// CallDropped tells that what a CallStart told of is no call after all, or one that
+// the model only repeated.
+type CallDropped struct{ ID int }
 
 // Malformed is markup that was meant as a call and could not be read as one. It
 // is never shown; the loop tells the model.
@@ -46,8 +69,11 @@ const (
 	NoticeTooLong NoticeCode = "too_long"
 )
 
-func (Text) event()      {}
-func (Reasoning) event() {}
-func (Call) event()      {}
-func (Malformed) event() {}
-func (Notice) event()    {}
+func (Text) event()          {}
+func (Reasoning) event()     {}
+func (Call) event()          {}
+func (CallStart) event()     {}
+func (ArgumentDelta) event() {}
+func (CallDropped) event()   {}
+func (Malformed) event()     {}
+func (Notice) event()        {}

@@ -48,10 +48,12 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 	end, v := c.tags.scan(in, final)
 	if v == more {
 		if !final {
+			c.tell(in[:c.tags.pos])
 			return 0, more
 		}
 		end = len(in)
 	}
+	c.tell(in[:end])
 	c.raws = []rawCall{{name: c.head.name, texts: readElements(in[:end]), guess: c.d.guess}}
 	return end, done
 }

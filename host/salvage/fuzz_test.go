@@ -40,6 +40,7 @@ func holds(t *testing.T, text string, seed uint64) {
 	if chunks := cut(text, int64(seed)); !reflect.DeepEqual(salvage.ParseChunks(chunks, o), whole) {
 		t.Fatalf("%q with %d: as %q\n%+v\nwhole\n%+v", text, seed, chunks, salvage.ParseChunks(chunks, o), whole)
 	}
+	holdsTold(t, text, single, seed)
 	for _, c := range whole.Calls {
 		var object map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(c.Arguments), &object); err != nil || object == nil {
@@ -51,6 +52,27 @@ func holds(t *testing.T, text string, seed uint64) {
 	}
 	if !strings.ContainsAny(text, "<[`{>*]~#(:") && !strings.Contains(text, "analysis") && whole.Content+whole.Reasoning != text {
 		t.Fatalf("%q: lost text: %+v", text, whole)
+	}
+}
+
+// holdsTold checks that telling of calls while they come changes nothing else, and
+// that what is told does not depend on the split.
+func holdsTold(t *testing.T, text string, single []string, seed uint64) {
+	t.Helper()
+	o := optionsFrom(seed)
+	o.Tools = []salvage.Tool{}
+	for _, tool := range fuzzTools {
+		tool.StreamArgs = true
+		o.Tools = append(o.Tools, tool)
+	}
+	whole, out, broken := follow([]string{text}, o)
+	if plain := salvage.Parse(text, silently(o)); broken != "" || compact(plain) != compact(out) {
+		t.Fatalf("%q with %d: telling changes the outcome: %s\n%+v\nwithout\n%+v", text, seed, broken, out, plain)
+	}
+	for _, chunks := range [][]string{single, cut(text, int64(seed))} {
+		if got, _, broken := follow(chunks, o); broken != "" || !reflect.DeepEqual(got, whole) {
+			t.Fatalf("%q with %d: told %+v %s\nwhole\n%+v", text, seed, got, broken, whole)
+		}
 	}
 }
 

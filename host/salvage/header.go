@@ -289,6 +289,7 @@ func (c *call) readBody(in string, final bool) (int, verdict) {
 	}
 	switch {
 	case v == more && !final:
+		c.tell(body[:c.certain(body)])
 		return 0, more
 	case v == more:
 		end = len(body)
@@ -296,8 +297,26 @@ func (c *call) readBody(in string, final bool) (int, verdict) {
 			end = c.value.candidate - 1
 		}
 	}
+	c.tell(body[:end])
 	c.take(body[:end])
 	return h.at + end, done
+}
+
+// certain returns how much of a body that is not whole belongs to it, whatever
+// comes: behind a closer inside a string only the end of the value can tell.
+func (c *call) certain(body string) int {
+	n := c.value.pos
+	switch {
+	case c.head.shape == shapeElements:
+		n = c.tags.pos
+	case c.head.shape == shapeGemma:
+		if n = c.find.g.pos; c.find.g.quote != "" {
+			n = len(body)
+		}
+	case c.value.candidate > 0:
+		n = c.value.candidate - 1
+	}
+	return min(n, len(body))
 }
 
 // take reads the body into raws. What cannot be read leaves raws empty.

@@ -68,6 +68,8 @@ type Parser struct {
 
 	// drafting says that this parser reads reasoning.
 	drafting bool
+	// lastID is the id of the last CallStart.
+	lastID int
 
 	bare *bare
 	// bareTries counts answers that were held in vain; skipBare says that what
@@ -174,6 +176,7 @@ func (p *Parser) stepCall(in string, final bool) (int, bool) {
 	n, v := c.read(in, final)
 	if v == more {
 		if final { // a reader that waits at the end has nothing to give
+			c.dropTold()
 			p.malformed(c.opener + in)
 			p.call, p.mode = nil, afterCall
 			return len(in), true
@@ -214,6 +217,7 @@ func runeStart(in string, n int) int {
 // reject puts an opener that was none back into the text.
 func (p *Parser) reject(in string) {
 	c := p.call
+	c.dropTold()
 	p.call, p.mode = nil, inText
 	if c.again || c.stray(in) {
 		return
@@ -239,7 +243,7 @@ func (p *Parser) settle(body string) {
 		p.enterAfter(c.d, true)
 		return
 	}
-	calls := p.finished(c.raws)
+	calls := c.finished()
 	if len(calls) == 0 {
 		if c.again || c.d.lineStart {
 			p.mode = inText

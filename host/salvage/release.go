@@ -26,6 +26,8 @@ type release struct {
 	// was repeated.
 	last    Call
 	repeats int
+	// waiting are the ids under which repetitions were told of.
+	waiting []int
 }
 
 func (r *release) begin() {
@@ -117,8 +119,11 @@ func (r *release) emitCall(c Call) {
 // is meant so. Three times and more is a model that does not stop: one is enough.
 // The second therefore waits for what comes next.
 func (r *release) emitBlock(c Call) {
-	if c == r.last {
+	if c.Name == r.last.Name && c.Arguments == r.last.Arguments {
 		r.repeats++
+		if c.ID != 0 {
+			r.waiting = append(r.waiting, c.ID)
+		}
 		return
 	}
 	r.emitCall(c)
@@ -127,9 +132,18 @@ func (r *release) emitBlock(c Call) {
 // endRun emits the repetition that waited, unless there were more of them.
 func (r *release) endRun() {
 	if r.repeats == 1 {
-		r.out = append(r.out, r.last)
+		again := r.last
+		again.ID = 0
+		if len(r.waiting) > 0 {
+			again.ID = r.waiting[0]
+			r.waiting = r.waiting[1:]
+		}
+		r.out = append(r.out, again)
 	}
-	r.last, r.repeats = Call{}, 0
+	for _, id := range r.waiting {
+		r.out = append(r.out, CallDropped{ID: id})
+	}
+	r.last, r.repeats, r.waiting = Call{}, 0, nil
 }
 
 func (r *release) malformed(raw string) {

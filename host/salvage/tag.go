@@ -255,6 +255,9 @@ func unquoted(s string) string {
 
 var entityReplacer = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&#34;", `"`, "&amp;", "&")
 
+// entityNames are what entityReplacer decodes.
+var entityNames = []string{"&lt;", "&gt;", "&quot;", "&apos;", "&#39;", "&#34;", "&amp;"}
+
 // entities decodes the entities of XML in a text whose writer escaped: one that
 // also has a bare < or > was not escaped and stays as it is.
 func entities(s string) string {

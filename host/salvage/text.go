@@ -376,6 +376,7 @@ func (p *Parser) crossTag(h hit) {
 // open begins a call.
 func (p *Parser) open(d *dialect, opener string) {
 	p.call = &call{tools: p.tools, d: d, opener: opener, alone: p.place.lineStart, sentence: p.place.inSentence()}
+	p.follows(p.call)
 	p.mode = inCall
 }
 

@@ -11,6 +11,8 @@ type Tool struct {
 	Name string
 	// Parameters is the JSON Schema of the arguments, empty for none.
 	Parameters json.RawMessage
+	// StreamArgs says that the parser tells of its calls while they come.
+	StreamArgs bool
 }
 
 // UnmarshalJSON reads {"name","parameters"}, {"name","input_schema"} and
@@ -55,6 +57,10 @@ func ParseTools(data []byte) ([]Tool, error) {
 type toolset struct {
 	names   map[string]schema
 	ordered []string
+	// streaming are the tools whose calls are told of while they come; streams says
+	// that there are some.
+	streaming map[string]bool
+	streams   bool
 }
 
 func newToolset(tools []Tool) *toolset {
@@ -68,6 +74,12 @@ func newToolset(tools []Tool) *toolset {
 		}
 		set.names[t.Name] = parseSchema(t.Parameters)
 		set.ordered = append(set.ordered, t.Name)
+		if t.StreamArgs {
+			if set.streaming == nil {
+				set.streaming = map[string]bool{}
+			}
+			set.streaming[t.Name], set.streams = true, true
+		}
 	}
 	return set
 }

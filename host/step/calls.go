@@ -3,7 +3,6 @@ package step
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/salvage"
@@ -17,25 +16,12 @@ func (in Input) salvageOptions() salvage.Options {
 		None:          in.Request.Choice == llm.ChoiceNone,
 	}
 	for _, t := range in.Request.Tools {
-		o.Tools = append(o.Tools, salvage.Tool{Name: t.Name, Parameters: t.Parameters})
+		o.Tools = append(o.Tools, salvage.Tool{
+			Name: t.Name, Parameters: t.Parameters,
+			StreamArgs: in.Blocks != nil && in.Blocks.Streams(t.Name),
+		})
 	}
 	return o
-}
-
-// calls returns what the model called: natively first, then the calls in its text
-// that did not come natively too.
-func (d *decoder) calls() []Call {
-	var calls []Call
-	for _, c := range d.native {
-		calls = append(calls, d.repaired(Call{Name: c.name, Arguments: c.arguments.String()}))
-	}
-	native := calls
-	for _, c := range d.salvaged {
-		if !slices.ContainsFunc(native, func(n Call) bool { return n.same(c) }) {
-			calls = append(calls, c)
-		}
-	}
-	return calls
 }
 
 // repaired mends the arguments of a native call as far as they can be: quantised
@@ -49,7 +35,7 @@ func (d *decoder) repaired(c Call) Call {
 		if t.Name != c.Name {
 			continue
 		}
-		if fitted, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil && !c.same(Call{c.Name, fitted}) {
+		if fitted, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil && !c.same(Call{Name: c.Name, Arguments: fitted}) {
 			c.Arguments = fitted
 		}
 	}

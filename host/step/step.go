@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +38,8 @@ type Input struct {
 	Continues bool
 	// ReasoningOpen says that the model's prompt opens its reasoning.
 	ReasoningOpen bool
+	// Blocks shows calls before they are complete; nil where none are to be shown.
+	Blocks Blocks
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -48,19 +49,28 @@ type Call struct {
 	Name string
 	// Arguments is the JSON text as the model wrote it; it need not be valid.
 	Arguments string
+	// ID is the id under which its block is open already, "" if none is.
+	ID string
+	// Tab is the tab_index of its block, from 0, in the order in which calls began.
+	Tab int
 }
 
 // Output is what came of a step. After an error it holds what came before it.
 type Output struct {
 	// NextTurn is the first turn_index that is free.
 	NextTurn int
+	// CallTurn is the turn_index in which Calls are to run.
+	CallTurn int
 	// Text is the answer text as the model wrote it, with refs in its markers.
 	Text string
 	// Shown is the same text as it went out in message_delta packets.
 	Shown     string
 	Reasoning string
-	// Calls are in the order in which the model began them.
+	// Calls are in the order in which the model began them, at most MaxCalls. After
+	// an error none of their blocks is open.
 	Calls []Call
+	// Excess counts the calls beyond MaxCalls.
+	Excess int
 	// Malformed counts pieces of markup that were meant as calls and could not be
 	// read.
 	Malformed int
@@ -81,9 +91,9 @@ type Output struct {
 // before it returns. A model that says more than MaxBytes is ended. The error is
 // ctx.Err() after a cancellation, else an *llm.Error.
 func Decode(ctx context.Context, in Input) (Output, error) {
-	d := &decoder{in: in, turn: in.Turn, parser: salvage.New(in.salvageOptions())}
+	d := &decoder{in: in, turn: in.Turn, callTurn: -1, beyond: map[int]bool{}, parser: salvage.New(in.salvageOptions())}
 	err := d.read(ctx)
-	d.finish()
+	d.finish(err)
 	return d.output(), err
 }
 
@@ -101,8 +111,8 @@ type decoder struct {
 	parser *salvage.Parser
 
 	// turn is the place of the open block, or of the next one.
-	turn int
-	open block
+	turn  int
+	block block
 	// started is when the open reasoning block began.
 	started time.Time
 	cites   *cite.Stream
@@ -113,9 +123,15 @@ type decoder struct {
 	lead string
 
 	// bytes is how much the model has said.
-	bytes     int
-	native    []*nativeCall
-	salvaged  []Call
+	bytes int
+	// heard are the calls, tabs counts them, and excess counts those beyond
+	// MaxCalls.
+	heard        []*heard
+	tabs, excess int
+	// beyond are the indexes of native calls beyond MaxCalls.
+	beyond map[int]bool
+	// callTurn is the turn of the calls' blocks once one is open, else -1.
+	callTurn  int
 	text      strings.Builder
 	shown     strings.Builder
 	reasoning strings.Builder
@@ -126,12 +142,6 @@ type decoder struct {
 	replay     *llm.Native
 	ran        []llm.ServerTool
 	finished   llm.FinishReason
-}
-
-type nativeCall struct {
-	index     int
-	name      string
-	arguments strings.Builder
 }
 
 func (d *decoder) read(ctx context.Context) error {
@@ -209,9 +219,16 @@ func (d *decoder) parsed(events []salvage.Event) {
 			d.say(e.Delta)
 		case salvage.Reasoning:
 			d.think(e.Delta)
+		case salvage.CallStart:
+			d.textCallStarts(e)
+		case salvage.ArgumentDelta:
+			if c := d.textCall(e.ID); c != nil {
+				d.showArguments(c, e)
+			}
 		case salvage.Call:
-			d.close()
-			d.salvaged = append(d.salvaged, Call(e))
+			d.textCallIs(e)
+		case salvage.CallDropped:
+			d.textCallIsNone(e)
 		case salvage.Malformed:
 			d.malformed++
 		case salvage.Notice:
@@ -224,12 +241,12 @@ func (d *decoder) think(delta string) {
 	if delta == "" {
 		return
 	}
-	if d.open != reasoningBlock {
+	if d.block != reasoningBlock {
 		if strings.TrimSpace(delta) == "" {
 			return
 		}
 		d.close()
-		d.open, d.started = reasoningBlock, d.in.Now()
+		d.block, d.started = reasoningBlock, d.in.Now()
 		d.emit(packet.ReasoningStart{})
 	}
 	d.reasoning.WriteString(delta)
@@ -237,13 +254,13 @@ func (d *decoder) think(delta string) {
 }
 
 func (d *decoder) say(delta string) {
-	if d.open != messageBlock {
+	if d.block != messageBlock {
 		if d.blank += delta; strings.TrimSpace(d.blank) == "" {
 			return
 		}
 		delta, d.blank = strings.TrimLeft(d.blank, " \t\r\n"), ""
 		d.close()
-		d.open, d.cites = messageBlock, d.in.Answer.Stream()
+		d.block, d.cites = messageBlock, d.in.Answer.Stream()
 		if d.in.Continues || d.shown.Len() > 0 {
 			d.lead = "\n\n"
 		}
@@ -266,20 +283,9 @@ func (d *decoder) show(piece cite.Piece) {
 	d.emit(packet.MessageDelta{Content: content})
 }
 
-func (d *decoder) callDelta(e llm.ToolCallDelta) {
-	i := slices.IndexFunc(d.native, func(c *nativeCall) bool { return c.index == e.Index })
-	if i < 0 {
-		d.close()
-		d.native = append(d.native, &nativeCall{index: e.Index})
-		i = len(d.native) - 1
-	}
-	d.native[i].name += e.Name
-	d.native[i].arguments.WriteString(e.ArgumentsDelta)
-}
-
 // close ends the open block, if there is one, and moves to the next turn.
 func (d *decoder) close() {
-	switch d.open {
+	switch d.block {
 	case noBlock:
 		return
 	case reasoningBlock:
@@ -288,15 +294,16 @@ func (d *decoder) close() {
 		d.show(d.cites.Close())
 		d.emit(packet.MessageEnd{})
 	}
-	d.open = noBlock
+	d.block = noBlock
 	d.turn++
 }
 
 // finish takes what the parser held, closes the open block and reports the usage
 // at the step's last place.
-func (d *decoder) finish() {
+func (d *decoder) finish(err error) {
 	d.parsed(d.parser.Close())
 	d.close()
+	d.settle(outcomeOf(err))
 	if d.usage != nil {
 		last := max(d.in.Turn, d.turn-1)
 		d.in.Emit.Emit(packet.At(last, 0), packet.Usage{
@@ -306,11 +313,22 @@ func (d *decoder) finish() {
 	}
 }
 
+// outcomeOf is how blocks of calls end that a failed step leaves open.
+func outcomeOf(err error) packet.Outcome {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.Canceled):
+		return packet.OutcomeCancelled
+	}
+	return packet.OutcomeInterrupted
+}
+
 func (d *decoder) emit(obj packet.Obj) { d.in.Emit.Emit(packet.At(d.turn, 0), obj) }
 
 func (d *decoder) output() Output {
 	out := Output{
-		NextTurn: d.turn, Text: d.text.String(), Shown: d.shown.String(), Reasoning: d.reasoning.String(),
+		NextTurn: d.turn, CallTurn: d.turnOfCalls(), Excess: d.excess, Text: d.text.String(), Shown: d.shown.String(), Reasoning: d.reasoning.String(),
 		Native: d.replay, ServerTools: d.ran,
 		Malformed: d.malformed, ReasoningOpen: d.in.ReasoningOpen || d.loneCloser, Finish: d.finished,
 	}

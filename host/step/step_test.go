@@ -93,7 +93,7 @@ func TestStepSplitsReasoningNarrationAndCalls(t *testing.T) {
 	if out.NextTurn != 2 || out.Text != "I look it up." || out.Reasoning != "hm" {
 		t.Errorf("got %+v", out)
 	}
-	if len(out.Calls) != 2 || out.Calls[0] != (Call{"second", ""}) || out.Calls[1] != (Call{"first", `{"q":1}`}) {
+	if len(out.Calls) != 2 || out.Calls[0] != (Call{Name: "second"}) || out.Calls[1] != (Call{Name: "first", Arguments: `{"q":1}`, Tab: 1}) {
 		t.Errorf("calls: %+v", out.Calls)
 	}
 }
@@ -135,7 +135,7 @@ func TestMarkedCallsAndThoughtsInTextAreKeptOffTheScreen(t *testing.T) {
 	if strings.Contains(got, "tool_call") || strings.Contains(got, "think>") {
 		t.Errorf("markup on the screen:\n%s", got)
 	}
-	if len(out.Calls) != 1 || out.Calls[0] != (Call{"f", "{}"}) || out.Reasoning != "hm" {
+	if len(out.Calls) != 1 || out.Calls[0] != (Call{Name: "f", Arguments: "{}"}) || out.Reasoning != "hm" {
 		t.Errorf("got %+v", out)
 	}
 }

@@ -29,6 +29,8 @@ type call struct {
 	tool tool.Tool
 	spec tool.Spec
 	refs tool.Refs
+	// opened says that the block is open already.
+	opened bool
 }
 
 // argumentsJSON is what the tool gets, or what the model wrote as a JSON string
@@ -47,8 +49,16 @@ func (c *call) argumentsJSON() json.RawMessage {
 
 func (c *call) emit(obj packet.Obj) { c.runner.Emit.Emit(c.place, obj) }
 
-// announce opens the block.
+// announce opens the block, where it is not open, and shows the arguments.
 func (c *call) announce() {
+	if !c.opened {
+		c.start()
+	}
+	c.emit(packet.ToolArgs{CallID: c.id, Arguments: c.argumentsJSON()})
+}
+
+// start opens the block.
+func (c *call) start() {
 	title, labels := c.spec.Title, c.spec.Labels
 	if title == "" {
 		title = c.name
@@ -57,7 +67,6 @@ func (c *call) announce() {
 		labels = []string{}
 	}
 	c.emit(packet.ToolStart{CallID: c.id, Tool: c.name, Plugin: c.spec.Plugin, Title: title, Icon: c.spec.Icon, Labels: labels})
-	c.emit(packet.ToolArgs{CallID: c.id, Arguments: c.argumentsJSON()})
 }
 
 // invoke runs the tool. A panic and an error become failed results.

@@ -11,7 +11,7 @@ import (
 // kept once. The earlier call keeps its place and id.
 func mergeInto(calls []*call, c *call) bool {
 	field := c.spec.Merge
-	if field == "" || c.argumentsErr != nil {
+	if field == "" || c.opened || c.argumentsErr != nil {
 		return false
 	}
 	added, ok := entries(c.arguments[field])
@@ -19,7 +19,7 @@ func mergeInto(calls []*call, c *call) bool {
 		return false
 	}
 	for _, earlier := range calls {
-		if earlier.name != c.name || earlier.argumentsErr != nil || !sameBut(earlier.arguments, c.arguments, field) {
+		if earlier.name != c.name || earlier.opened || earlier.argumentsErr != nil || !sameBut(earlier.arguments, c.arguments, field) {
 			continue
 		}
 		have, ok := entries(earlier.arguments[field])

@@ -83,6 +83,11 @@ type Request struct {
 	Name string
 	// Arguments is the JSON text as the model wrote it; "" stands for {}.
 	Arguments string
+	// CallID is the id under which Open opened the call's block, "" if it did not.
+	CallID string
+	// Tab is the tab_index of the call's block. One that is not above that of the
+	// request before stands for the next.
+	Tab int
 }
 
 // Done is a call that is over, as history keeps it.
@@ -106,6 +111,28 @@ type Done struct {
 
 // Failed tells whether the call did not do what was asked.
 func (d Done) Failed() bool { return d.Outcome != packet.OutcomeOK }
+
+// Streams tells whether a tool's arguments are shown as the model writes them.
+func (r *Runner) Streams(name string) bool {
+	t := r.byName[name]
+	return t != nil && t.Spec().StreamArgs && t.Spec().Merge == ""
+}
+
+// Open opens the block of a call that is not complete yet and returns its id. Run
+// gets the call with that id when it is, else Abandon closes the block.
+func (r *Runner) Open(place packet.Placement, name string) (callID string) {
+	c := &call{runner: r, id: r.NewID(), name: name, place: place, tool: r.byName[name]}
+	if c.tool != nil {
+		c.spec = c.tool.Spec()
+	}
+	c.start()
+	return c.id
+}
+
+// Abandon closes the block of a call that is not going to run.
+func (r *Runner) Abandon(place packet.Placement, outcome packet.Outcome) {
+	r.Emit.Emit(place, packet.SectionEnd{Outcome: outcome})
+}
 
 // Run runs the calls of one cycle at turn and returns when all are over, one Done
 // for each call that is left after merging, in the order of the requests.
@@ -131,8 +158,10 @@ func (r *Runner) Run(ctx context.Context, turn int, requests []Request) []Done {
 // plan numbers the calls, merges what may be merged and deals the refs.
 func (r *Runner) plan(turn int, requests []Request) []*call {
 	var calls []*call
-	for tab, req := range requests {
-		c := &call{runner: r, name: req.Name, raw: req.Arguments, place: packet.At(turn, tab), tool: r.byName[req.Name]}
+	tab := -1
+	for _, req := range requests {
+		tab = max(tab+1, req.Tab)
+		c := &call{runner: r, id: req.CallID, opened: req.CallID != "", name: req.Name, raw: req.Arguments, place: packet.At(turn, tab), tool: r.byName[req.Name]}
 		if c.tool != nil {
 			c.spec = c.tool.Spec()
 		}
@@ -142,7 +171,9 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 		}
 	}
 	for _, c := range calls {
-		c.id = r.NewID()
+		if !c.opened {
+			c.id = r.NewID()
+		}
 		if c.spec.Cites {
 			c.refs = r.Refs.Deal(RefsPerCall)
 		}

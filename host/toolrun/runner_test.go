@@ -83,8 +83,8 @@ func (h harness) contains(t *testing.T, pieces ...string) {
 func TestCallsOfOneToolMergeIntoTheFirst(t *testing.T) {
 	h := newHarness(nil, echo(tool.Spec{Name: "s", Merge: "queries", Cites: true}), echo(tool.Spec{Name: "other"}))
 	done := h.Run(t.Context(), 3, []Request{
-		{"s", `{"queries":["a","b"]}`}, {"other", `{}`}, {"s", `{"queries":["b", "c"]}`}, {"s", `{"queries":"d"}`},
-		{"s", `{"queries":["e"],"limit":1}`},
+		{Name: "s", Arguments: `{"queries":["a","b"]}`}, {Name: "other", Arguments: `{}`}, {Name: "s", Arguments: `{"queries":["b", "c"]}`}, {Name: "s", Arguments: `{"queries":"d"}`},
+		{Name: "s", Arguments: `{"queries":["e"],"limit":1}`},
 	})
 	if len(done) != 3 {
 		t.Fatalf("got %d calls, want 3: %+v", len(done), done)
@@ -105,7 +105,7 @@ func TestRefsAreDealtInRangesAboveTheHighest(t *testing.T) {
 		got = append(got, in.Refs)
 		return tool.Result{}, nil
 	}})
-	h.Run(t.Context(), 0, []Request{{"s", "{}"}, {"s", "{}"}})
+	h.Run(t.Context(), 0, []Request{{Name: "s", Arguments: "{}"}, {Name: "s", Arguments: "{}"}})
 	if len(got) != 2 || got[0].Start+got[1].Start != 251+351 || got[0].Count != 100 {
 		t.Errorf("got %+v", got)
 	}
@@ -124,7 +124,7 @@ func TestDocumentsOutsideTheRangeAreDroppedAndNamed(t *testing.T) {
 			{ID: "liar", Ref: 7, Title: "Liar"}, {ID: "far", Ref: 999, Title: "Far"},
 		}}, nil
 	}})
-	done := h.Run(t.Context(), 0, []Request{{"s", "{}"}})
+	done := h.Run(t.Context(), 0, []Request{{Name: "s", Arguments: "{}"}})
 	if len(done[0].Documents) != 2 {
 		t.Errorf("kept %+v", done[0].Documents)
 	}
@@ -149,7 +149,7 @@ func TestFailureCostsOnlyItsOwnCall(t *testing.T) {
 		echo(tool.Spec{Name: "good"}))
 	const q = `{"q":["x"]}`
 	done := h.Run(t.Context(), 0, []Request{
-		{"panics", q}, {"errors", q}, {"denied", q}, {"missing", "{}"}, {"errors", "no object"}, {"good", `{"a":1}`},
+		{Name: "panics", Arguments: q}, {Name: "errors", Arguments: q}, {Name: "denied", Arguments: q}, {Name: "missing", Arguments: "{}"}, {Name: "errors", Arguments: "no object"}, {Name: "good", Arguments: `{"a":1}`},
 	})
 	want := []packet.Outcome{"error", "error", "denied", "error", "error", "ok"}
 	for i, d := range done {
@@ -189,7 +189,7 @@ func TestCallsBeyondTheLimitWaitAndAllRun(t *testing.T) {
 		}})
 		requests := make([]Request, 7)
 		for i := range requests {
-			requests[i] = Request{"f", fmt.Sprintf(`{"n":%d}`, i)}
+			requests[i] = Request{Name: "f", Arguments: fmt.Sprintf(`{"n":%d}`, i)}
 		}
 		h.Run(t.Context(), 0, requests)
 		if most.Load() != 2 || ran.Load() != 7 {
@@ -206,7 +206,7 @@ func TestStopEndsRunningAndWaitingCalls(t *testing.T) {
 			return tool.Fail(tool.FailureFailed, "stopped", "stopped"), nil
 		}})
 		go func() { synctest.Wait(); cancel() }()
-		done := h.Run(ctx, 0, []Request{{"f", `{"n":1}`}, {"f", `{"n":2}`}})
+		done := h.Run(ctx, 0, []Request{{Name: "f", Arguments: `{"n":1}`}, {Name: "f", Arguments: `{"n":2}`}})
 		for _, d := range done {
 			if d.Outcome != packet.OutcomeCancelled || d.Text == "" {
 				t.Errorf("got %+v", d)
@@ -217,7 +217,7 @@ func TestStopEndsRunningAndWaitingCalls(t *testing.T) {
 
 func TestWritesAreHeldWhileModelsAreCompared(t *testing.T) {
 	h := newHarness(func(c *Config) { c.HoldWrites = true }, echo(tool.Spec{Name: "w", Labels: []string{tool.LabelWrites}}))
-	done := h.Run(t.Context(), 0, []Request{{"w", "{}"}})
+	done := h.Run(t.Context(), 0, []Request{{Name: "w", Arguments: "{}"}})
 	if done[0].Outcome != packet.OutcomeDenied || done[0].Text != "denied: comparing" {
 		t.Errorf("got %+v", done[0])
 	}
@@ -230,7 +230,7 @@ func TestWhatACallShowsAfterItsEndIsDropped(t *testing.T) {
 		in.Report.Output("stdout", "in time")
 		return tool.Result{Text: "x"}, nil
 	}})
-	h.Run(t.Context(), 0, []Request{{"f", ""}})
+	h.Run(t.Context(), 0, []Request{{Name: "f", Arguments: ""}})
 	kept.Output("stdout", "too late")
 	all := h.packets()
 	if !strings.Contains(all[len(all)-1], "section_end") {
@@ -242,7 +242,7 @@ func TestAResultThatIsTooLongIsCutAndSaysSo(t *testing.T) {
 	h := newHarness(nil, local{tool.Spec{Name: "f"}, func(context.Context, tool.Invocation) (tool.Result, error) {
 		return tool.Result{Text: strings.Repeat("é", MaxResultRunes+5)}, nil
 	}})
-	done := h.Run(t.Context(), 0, []Request{{"f", "{}"}})
+	done := h.Run(t.Context(), 0, []Request{{Name: "f", Arguments: "{}"}})
 	if !strings.Contains(done[0].Text, "100000 of 100005 characters") {
 		t.Errorf("ends with %q", done[0].Text[len(done[0].Text)-90:])
 	}
@@ -252,7 +252,7 @@ func TestArgumentsAreMendedOrTheModelIsTaughtTheSchema(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"q":{"type":"array","items":{"type":"string"}},"n":{"type":"integer"}},"required":["q"]}`)
 	h := newHarness(nil, echo(tool.Spec{Name: "f", InputSchema: schema}))
 	done := h.Run(t.Context(), 0, []Request{
-		{"f", `{'q': "one", "n": "3",}`}, {"f", `{"n":1}`}, {"f", "nothing like an object"},
+		{Name: "f", Arguments: `{'q': "one", "n": "3",}`}, {Name: "f", Arguments: `{"n":1}`}, {Name: "f", Arguments: "nothing like an object"},
 	})
 	if done[0].Outcome != packet.OutcomeOK || done[0].Text != `{"n":3,"q":["one"]}` {
 		t.Errorf("not mended: %+v", done[0])

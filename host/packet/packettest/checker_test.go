@@ -77,6 +77,10 @@ func brokenFields() []broken {
 		{rule: RuleFields, name: "announced twice", packets: repeat(searching(), "top_level_branching", 0)},
 		{rule: RuleFields, name: "announced after dispatch", packets: move(searching(), find(searching(), "top_level_branching", 0), find(searching(), "tool_start", 1))},
 		{rule: RuleFields, name: "no response", packets: replace(plain(), "run_started", 0, packet.RunStarted{UserMessageID: "m"})},
+		{rule: RuleFields, name: "a piece of an argument without a key", packets: replace(asking(), "tool_args_delta", 0,
+			packet.ToolArgsDelta{CallID: "c_1", Delta: "ab"})},
+		{rule: RuleFields, name: "an empty piece of an argument", packets: replace(asking(), "tool_args_delta", 0,
+			packet.ToolArgsDelta{CallID: "c_1", Key: "text"})},
 		{rule: RuleFields, name: "one model twice", packets: replace(plain(), "run_started", 0, started(0, 0))},
 	}
 }

@@ -50,6 +50,9 @@ func (c *Checker) toolPacket(m *model, key packet.Key, obj packet.Obj) {
 	}
 	switch obj := obj.(type) {
 	case packet.ToolArgsDelta:
+		if obj.Key == "" || obj.Delta == "" {
+			c.fail(RuleFields, "tool_args_delta of call %q without a key or a delta", b.tool.call)
+		}
 		if b.tool.args {
 			c.fail(RuleToolBlock, "tool_args_delta after the tool_args of call %q", b.tool.call)
 		}
