@@ -81,6 +81,6 @@ func (p *installed) unload(ctx context.Context) error {
 func engineLimits(l capability.Limits) engine.Limits {
 	return engine.Limits{
 		MemoryMiB: l.MemoryMiB, Timeout: l.Timeout(), OutputBytes: l.OutputBytes, Concurrency: l.Concurrency,
-		Fuel: l.Fuel,
+		Fuel: l.Fuel, Fresh: l.Isolation == "fresh",
 	}
 }

@@ -23,7 +23,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
 )
@@ -33,7 +32,7 @@ const (
 	ModuleEnv  = "extism:host/env"
 	ModuleUser = "extism:host/user"
 	ModuleBulk = "bulkhead:host/mem"
-	ModuleWASI = wasi_snapshot_preview1.ModuleName
+	ModuleWASI = "wasi_snapshot_preview1"
 )
 
 const (
@@ -49,11 +48,19 @@ type function struct {
 	call    api.GoModuleFunc
 }
 
+// Options says what a module is linked with.
+type Options struct {
+	// Files links the functions of WASI that change descriptors and files. Without it
+	// they answer as for a module without files, and change nothing: such an instance
+	// can be used again.
+	Files bool
+}
+
 // Link adds to rt the host functions that a module with these imports needs. A
 // module that imports anything else is refused with a *wasmbin.Error that names
 // the import and says what to do. rt must be used for that one module only: the
 // functions of extism:host/user have the types that the module gives them.
-func Link(ctx context.Context, rt wazero.Runtime, imports []wasmbin.Import) error {
+func Link(ctx context.Context, rt wazero.Runtime, imports []wasmbin.Import, options Options) error {
 	wanted := map[string][]wasmbin.Import{}
 	for _, im := range imports {
 		wanted[im.Module] = append(wanted[im.Module], im)
@@ -68,7 +75,7 @@ func Link(ctx context.Context, rt wazero.Runtime, imports []wasmbin.Import) erro
 		case ModuleUser:
 			err = linkUser(ctx, rt, list)
 		case ModuleWASI:
-			err = linkWASI(ctx, rt, list)
+			err = linkWASI(ctx, rt, list, options)
 		default:
 			err = refuse(list[0], foreignAdvice(name))
 		}
@@ -124,27 +131,6 @@ func linkFixed(ctx context.Context, rt wazero.Runtime, module string, set []func
 	}
 	if _, err := builder.Instantiate(ctx); err != nil {
 		return fmt.Errorf("link %s: %w", module, err)
-	}
-	return nil
-}
-
-func linkWASI(ctx context.Context, rt wazero.Runtime, imports []wasmbin.Import) error {
-	compiled, err := wasi_snapshot_preview1.NewBuilder(rt).Compile(ctx)
-	if err != nil {
-		return fmt.Errorf("link %s: %w", ModuleWASI, err)
-	}
-	known := compiled.ExportedFunctions()
-	for _, im := range imports {
-		f, ok := known[im.Name]
-		if !ok {
-			return refuse(im, "WASI preview 1 has no such function; build it for wasm32-wasip1.")
-		}
-		if !sameType(im.Type, f.ParamTypes(), f.ResultTypes()) {
-			return refuseType(im, funcType(f.ParamTypes(), f.ResultTypes()).String())
-		}
-	}
-	if _, err := rt.InstantiateModule(ctx, compiled, wazero.NewModuleConfig()); err != nil {
-		return fmt.Errorf("link %s: %w", ModuleWASI, err)
 	}
 	return nil
 }

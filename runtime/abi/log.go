@@ -2,6 +2,7 @@ package abi
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,11 @@ type logSink struct {
 	waiting []logLine
 	spent   int
 	began   bool
+}
+
+func (l logSink) clone() logSink {
+	l.waiting = slices.Clone(l.waiting)
+	return l
 }
 
 type logLine struct{ level, message string }
@@ -62,6 +68,11 @@ type lineWriter struct {
 	keepFirst bool
 	first     string
 	part      []byte
+}
+
+func (w lineWriter) clone() lineWriter {
+	w.part = slices.Clone(w.part)
+	return w
 }
 
 // Write implements io.Writer. It never fails: a guest cannot do anything about it.

@@ -29,6 +29,8 @@ type memory struct {
 	cost uint64
 	// room says how many bytes in all this memory may take now.
 	room func() uint64
+	// spare is memory of an earlier call, all 0.
+	spare []byte
 }
 
 type block struct {
@@ -92,7 +94,11 @@ func (m *memory) grow(n uint64) bool {
 		size = (n + memoryPage - 1) / memoryPage * memoryPage
 	}
 	size = min(size, room-m.cost-blockCost)
-	data := make([]byte, size)
+	data := m.spare
+	if uint64(len(data)) < size {
+		data = make([]byte, size)
+	}
+	data = data[:size]
 	copy(data, m.data)
 	m.data = data
 	return true
@@ -158,9 +164,25 @@ func (m *memory) put(data []byte) (uint64, bool) {
 	return off, true
 }
 
+// untouched reports whether no block was ever made and nothing can be written to.
+func (m *memory) untouched() bool { return m.top == memoryBase && len(m.data) == 0 }
+
+const (
+	// keptBytes and keptBlocks are how much of the host's memory an instance that waits
+	// for its next call may keep.
+	keptBytes  = 256 << 10
+	keptBlocks = 1024
+)
+
 // reset forgets every block.
 func (m *memory) reset() {
+	if len(m.data) > keptBytes || len(m.blocks) > keptBlocks {
+		*m = newMemory(m.room)
+		return
+	}
+	m.spare = m.data[:cap(m.data)]
 	clear(m.data)
+	m.data = nil
 	clear(m.blocks)
 	clear(m.free)
 	m.top = memoryBase

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/bulkhead-host/bulkhead/runtime/linear"
 )
 
 // HostFunc serves one import of extism:host/user: one block in, one block out. It
@@ -56,7 +58,7 @@ type Call struct {
 	MemoryBytes uint64
 }
 
-// State is what the host keeps for one instance and the one call that it serves.
+// State is what the host keeps for one instance and the call that it serves.
 // It is used by one goroutine at a time: whoever is in the instance.
 type State struct {
 	ctx  context.Context
@@ -64,8 +66,8 @@ type State struct {
 	fuel fuel
 
 	mem         memory
-	limit       uint64 // bytes of linear and kernel memory
-	linear      uint64 // bytes of linear memory
+	limit       uint64         // bytes of linear and kernel memory
+	linear      *linear.Memory // nil without one
 	inputOff    uint64
 	inputLen    uint64
 	outputOff   uint64
@@ -85,7 +87,7 @@ type State struct {
 // initialisation.
 func NewState(ctx context.Context, limit uint64, budget int64) *State {
 	s := &State{ctx: ctx, limit: limit, vars: map[string][]byte{}, fuel: fuel{budget: budget}}
-	s.mem = newMemory(func() uint64 { return s.limit - min(s.limit, s.linear) })
+	s.mem = newMemory(func() uint64 { return s.limit - min(s.limit, s.linear.Size()) })
 	s.stdout = lineWriter{sink: &s.log, level: "info"}
 	s.stderr = lineWriter{sink: &s.log, level: "warn", keepFirst: true}
 	return s
@@ -115,8 +117,8 @@ func (s *State) Begin(call *Call) error {
 	s.limit = call.MemoryBytes
 	s.call = call
 	s.log.attach(call.Log)
-	if s.linear > s.limit {
-		return fault("The module needs %d bytes of memory before it starts; the limit is %d.", s.linear, s.limit)
+	if s.linear.Size() > s.limit {
+		return fault("The module needs %d bytes of memory before it starts; the limit is %d.", s.linear.Size(), s.limit)
 	}
 	off, ok := s.mem.put(call.Input)
 	if !ok {
@@ -149,6 +151,42 @@ func (s *State) SetVariable(name string, value []byte) {
 // Variable returns a copy of one of the variables, nil if there is none.
 func (s *State) Variable(name string) []byte { return bytes.Clone(s.vars[name]) }
 
+// Initial is what an instance has said during its initialisation, which each of its calls
+// hears. It is not changed once it was made.
+type Initial struct {
+	log            logSink
+	stdout, stderr lineWriter
+}
+
+// Mark returns what Reset goes back to: the instance is initialised, and no call began.
+// It returns false if the guest used kernel memory, which Reset would take from it.
+func (s *State) Mark() (Initial, bool) {
+	return Initial{s.log.clone(), s.stdout.clone(), s.stderr.clone()}, s.call == nil && s.mem.untouched()
+}
+
+// Reset makes the state that of an instance which is initialised and has served no call.
+// The instance is attached.
+func (s *State) Reset(initial Initial) {
+	s.mem.reset()
+	s.forget()
+	clear(s.vars)
+	s.varBytes = 0
+	s.log, s.stdout, s.stderr = initial.log.clone(), initial.stdout.clone(), initial.stderr.clone()
+	s.stdout.sink, s.stderr.sink = &s.log, &s.log
+	s.fuel = fuel{cell: s.fuel.cell}
+	s.fuel.cell.Set(0)
+}
+
+// forget drops what belongs to a call.
+func (s *State) forget() {
+	s.ctx, s.call = context.Background(), nil
+	s.inputOff, s.inputLen, s.outputOff, s.outputLen, s.errorOff = 0, 0, 0, 0, 0
+	s.httpStatus, s.httpHeaders = 0, nil
+}
+
+// Hear hands out what the guest said in an initialisation that failed ahead of its call.
+func (s *State) Hear(log func(level, message string)) { s.log.attach(log) }
+
 // Finish hands out what the guest wrote to stdout and stderr without a line end.
 func (s *State) Finish() {
 	s.stdout.flush()
@@ -175,7 +213,10 @@ func (s *State) StderrLine() string { return s.stderr.first }
 
 // MemoryBytes returns the linear and kernel memory that the instance takes. Both
 // never shrink, so after a call it is the peak.
-func (s *State) MemoryBytes() int64 { return int64(s.linear + s.mem.size()) }
+func (s *State) MemoryBytes() int64 { return int64(s.linear.Size() + s.mem.size()) }
+
+// KernelBytes returns the kernel memory that the instance takes.
+func (s *State) KernelBytes() int64 { return int64(s.mem.size()) }
 
 // needCall returns the call, and ends an initialisation that runs ahead of it.
 func (s *State) needCall() *Call {

@@ -57,23 +57,28 @@ type Outcome struct {
 	Fuel int64
 }
 
-// Call runs one export of the module in an instance that no other call has seen.
-// It returns a *CallError, or ErrClosed after Close. Duration, MemoryBytes and
+// Call runs one export of the module in an instance that is as if no other call had
+// seen it. It returns a *CallError, or ErrClosed after Close. Duration, MemoryBytes and
 // Fuel of the outcome are set whatever the error.
 func (m *Module) Call(ctx context.Context, call Call) (Outcome, error) {
-	begin := m.engine.config.Now()
 	leave, err := m.enter()
 	if err != nil {
 		return Outcome{}, err
 	}
 	defer leave()
+	return m.timed(ctx, call)
+}
+
+// timed is a call that is registered.
+func (m *Module) timed(ctx context.Context, call Call) (Outcome, error) {
+	begin := m.engine.config.Now()
 	var out Outcome
-	err = m.serve(ctx, call, &out)
+	err := m.serve(ctx, call, &out)
 	out.Duration = m.engine.config.Now().Sub(begin)
 	return out, err
 }
 
-// serve is one call from the wait for a place to the closed instance.
+// serve is one call from the wait for a place to the instance that is given back.
 func (m *Module) serve(ctx context.Context, call Call, out *Outcome) error {
 	if err := m.callable(call.Export); err != nil {
 		return err
@@ -86,13 +91,28 @@ func (m *Module) serve(ctx context.Context, call Call, out *Outcome) error {
 	case m.places <- struct{}{}:
 		defer func() { <-m.places }()
 	case <-ctx.Done():
-		return m.stopped(ctx, limits, "waited for a free place and")
+		return m.stopped(ctx, limits, waited)
 	}
 	if ctx.Err() != nil {
 		return m.stopped(ctx, limits, "")
 	}
-	defer m.wantSpares()
-	return m.run(ctx, call, limits, out)
+	var from source = &single{module: m}
+	if m.pooled(call.Export) {
+		i, err := m.pool.take(ctx)
+		if err != nil {
+			return m.stopped(ctx, limits, waited)
+		}
+		m.wake()
+		from = &pooled{m, i}
+	}
+	return m.run(ctx, call, limits, out, from)
+}
+
+const waited = "waited for a free place and"
+
+// pooled reports whether a call is served by an instance of the pool.
+func (m *Module) pooled(export string) bool {
+	return m.engine.config.Spares > 0 && !m.spareless.Load() && !starts(export)
 }
 
 // callable returns a MissingExport error unless the module exports the function
@@ -110,18 +130,19 @@ func (m *Module) callable(export string) error {
 	return nil
 }
 
-// run serves the call with an instance and closes it.
-func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome) error {
+// run serves the call with an instance of the source.
+func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome, from source) error {
 	request := &abi.Call{
 		Input: call.Input, Config: call.Config, Host: call.Host, HTTP: call.HTTP, Log: m.guardLog(call.Log),
 		MemoryBytes: limits.memoryBytes(),
 	}
-	state, i, err := m.obtain(ctx, call.Export, request, limits.Fuel)
+	state, i, err := from.begin(ctx, call.Export, request, limits.Fuel)
 	var code uint64
 	if err == nil {
 		state.OpenAccount(limits.Fuel)
 		code, err = i.call(ctx, call.Export)
 	}
+	fit := err == nil && !i.guest.IsClosed()
 	state.Finish()
 	out.MemoryBytes, out.Fuel = state.MemoryBytes(), state.Fuel()
 	failure := m.judge(ctx, limits, call.Export, state, int32(code), err)
@@ -133,11 +154,7 @@ func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome
 				"The plugin's output has %d bytes; the limit is %d. Return less, or in parts.", length, limits.OutputBytes)}
 		}
 	}
-	if i != nil {
-		if err := i.close(context.WithoutCancel(ctx)); err != nil {
-			m.engine.config.Logger.Warn("close an instance", "module", m.sha256, "error", err)
-		}
-	}
+	from.end(fit)
 	if failure != nil {
 		return failure
 	}
@@ -158,32 +175,4 @@ func (m *Module) guardLog(log func(level, message string)) func(level, message s
 		}()
 		log(level, message)
 	}
-}
-
-// obtain returns an initialised instance for the call: a spare, or one made within
-// the call. The state is returned whatever the error.
-func (m *Module) obtain(ctx context.Context, export string, request *abi.Call, fuel int64) (*abi.State, *instance, error) {
-	starts := export == "_start" || export == "_initialize"
-	if !starts {
-		select {
-		case spare := <-m.spares:
-			if err := spare.state.Begin(request); err != nil {
-				return spare.state, spare, err
-			}
-			return spare.state, spare, nil
-		default:
-		}
-	}
-	state := abi.NewState(ctx, request.MemoryBytes, fuel)
-	if err := state.Begin(request); err != nil {
-		return state, nil, err
-	}
-	i, err := m.instantiate(ctx, state, request.MemoryBytes)
-	if err != nil {
-		return state, nil, err
-	}
-	if starts {
-		return state, i, nil
-	}
-	return state, i, i.initialize(ctx)
 }

@@ -18,10 +18,13 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/bulkhead-host/bulkhead/runtime/linear"
 )
 
 // ErrClosed is returned when an engine or a module is used after its Close.
@@ -32,9 +35,13 @@ type Config struct {
 	// CacheDir is where compiled code is kept, in a folder per module. It is created
 	// with mode 0700: what is in it is executed. "" keeps compiled code in memory.
 	CacheDir string
-	// Spares is the number of fresh instances that each module keeps ready once it
-	// has been called. 0 means 1; a negative number means none.
+	// Spares is the number of instances beside those that run a call that each module
+	// keeps ready once it has been called. 0 means 1; a negative number means that each
+	// call makes its own.
 	Spares int
+	// IdleAfter is how long an instance beyond the spares waits for a call before it is
+	// closed. 0 means a minute.
+	IdleAfter time.Duration
 	// Logger receives what is only for the operator. nil means slog.Default().
 	Logger *slog.Logger
 	// Now is the clock that durations are measured with. nil means time.Now.
@@ -48,6 +55,9 @@ type Config struct {
 type Engine struct {
 	config Config
 	cache  *cache // nil without a CacheDir
+	space  *linear.Space
+	// live is the number of instances that there are.
+	live atomic.Int64
 	// compiling has one place: one module is compiled at a time.
 	compiling chan struct{}
 
@@ -71,6 +81,9 @@ func New(_ context.Context, config Config) (*Engine, error) {
 	case config.Spares < 0:
 		config.Spares = 0
 	}
+	if config.IdleAfter <= 0 {
+		config.IdleAfter = time.Minute
+	}
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
@@ -80,7 +93,9 @@ func New(_ context.Context, config Config) (*Engine, error) {
 	if config.Random == nil {
 		config.Random = rand.Reader
 	}
-	e := &Engine{config: config, compiling: make(chan struct{}, 1), modules: map[*Module]struct{}{}}
+	e := &Engine{
+		config: config, space: linear.NewSpace(), compiling: make(chan struct{}, 1), modules: map[*Module]struct{}{},
+	}
 	if config.CacheDir != "" {
 		c, err := openCache(config.CacheDir)
 		if err != nil {
@@ -117,7 +132,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		wg.Go(func() { errs[i] = m.Close(ctx) })
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, e.space.Close())...)
 }
 
 // begin registers a load. It returns ErrClosed after Close.

@@ -18,6 +18,9 @@ type Limits struct {
 	// Concurrency is the number of calls of a module that run at once; more wait.
 	// It has no meaning for one call.
 	Concurrency int
+	// Fresh gives each call an instance that was made for it, also where one could be
+	// reset. It has no meaning for one call.
+	Fresh bool
 }
 
 // DefaultLimits returns the limits of a module that names none.
@@ -58,6 +61,7 @@ func (l Limits) within(other Limits) Limits {
 		Fuel:        min(l.Fuel, other.Fuel),
 		OutputBytes: min(l.OutputBytes, other.OutputBytes),
 		Concurrency: min(l.Concurrency, other.Concurrency),
+		Fresh:       l.Fresh,
 	}
 }
 

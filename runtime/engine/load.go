@@ -60,7 +60,7 @@ func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module,
 		if err != nil {
 			return nil, err
 		}
-		m.startFilling()
+		m.startKeeper()
 		return m, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("compile a module: %w", ctx.Err())
@@ -84,13 +84,15 @@ func (e *Engine) check(wasm []byte, limits Limits) (*Module, []byte, error) {
 		return nil, nil, refusal(err)
 	}
 	sum := sha256.Sum256(wasm)
-	return newModule(e, info, limits, hex.EncodeToString(sum[:])), rewritten, nil
+	m := newModule(e, info, limits, hex.EncodeToString(sum[:]))
+	m.resettable.Store(resettable(info, limits))
+	return m, rewritten, nil
 }
 
 // rewrite validates a module and returns the bytes for the compiler: with fuel, and
 // hardened.
 func rewrite(wasm []byte, info *wasmbin.Module, structure wasmbin.Limits) ([]byte, error) {
-	metered, err := meter.Instrument(wasm, info, meter.Options{})
+	metered, err := meter.Instrument(wasm, info, meter.Options{Globals: settable(info)})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +155,7 @@ func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte) (c
 			}
 		}
 	}()
-	err = abi.Link(ctx, m.runtime, m.info.Imports)
+	err = abi.Link(ctx, m.runtime, m.info.Imports, abi.Options{Files: m.Protocol() == WASICommand})
 	if err == nil {
 		err = abi.LinkMeter(ctx, m.runtime)
 	}

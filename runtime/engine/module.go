@@ -30,6 +30,10 @@ type Import struct {
 	Type string
 }
 
+// Resettable reports whether calls share instances that are reset after each of them. It
+// is known for sure once the module was called.
+func (m *Module) Resettable() bool { return m.resettable.Load() && !m.spareless.Load() }
+
 // Module is a compiled module. Each has a wazero runtime and a compilation cache of
 // its own, so that closing it frees all that it took. It is safe for concurrent use.
 type Module struct {
@@ -47,12 +51,18 @@ type Module struct {
 	life context.Context
 	kill context.CancelFunc
 
-	spares chan *instance
-	// wanted asks for spares to be made; it holds one request.
-	wanted chan struct{}
+	pool pool
+	// snapshot is what instances are reset to, nil until one was initialised.
+	snapshot atomic.Pointer[snapshot]
+	// resettable is cleared when initialisation shows that the module is not.
+	resettable atomic.Bool
 	// spareless is set when the module cannot be initialised ahead of a call.
 	spareless atomic.Bool
-	filler    sync.WaitGroup
+	// wanted asks the keeper to look after the pool; it holds one request.
+	wanted chan struct{}
+	keeper sync.WaitGroup
+	// recycling are resets and closings that follow a call.
+	recycling sync.WaitGroup
 
 	// mu guards closed, and calls.Add against calls.Wait.
 	mu     sync.Mutex
@@ -70,7 +80,7 @@ func newModule(e *Engine, info *wasmbin.Module, limits Limits, sum string) *Modu
 		limits: limits,
 		sha256: sum,
 		places: make(chan struct{}, limits.Concurrency),
-		spares: make(chan *instance, e.config.Spares),
+		pool:   pool{max: limits.Concurrency + e.config.Spares},
 		wanted: make(chan struct{}, 1),
 		gone:   make(chan struct{}),
 	}
@@ -82,21 +92,22 @@ func newModule(e *Engine, info *wasmbin.Module, limits Limits, sum string) *Modu
 }
 
 // Protocol returns the protocol that the module's exports show.
-func (m *Module) Protocol() Protocol {
+func (m *Module) Protocol() Protocol { return protocolOf(m.info) }
+
+func protocolOf(info *wasmbin.Module) Protocol {
+	has := func(name string) bool {
+		_, ok := info.Export(name, wasmbin.ExternFunc)
+		return ok
+	}
 	switch {
-	case m.has("list_tools") && m.has("call_tool"):
+	case has("list_tools") && has("call_tool"):
 		return ToolsV2
-	case m.has("describe") && m.has("call"):
+	case has("describe") && has("call"):
 		return ToolsV1
-	case m.has("_start"):
+	case has("_start"):
 		return WASICommand
 	}
 	return Unknown
-}
-
-func (m *Module) has(name string) bool {
-	_, ok := m.info.Export(name, wasmbin.ExternFunc)
-	return ok
 }
 
 // Imports returns the functions that the module imports, in its order.
@@ -141,7 +152,8 @@ func (m *Module) Close(ctx context.Context) error {
 	}
 	m.calls.Wait()
 	m.kill()
-	m.filler.Wait()
+	m.keeper.Wait()
+	m.recycling.Wait()
 	m.closeErr = m.release(context.WithoutCancel(ctx))
 	m.engine.remove(m)
 	close(m.gone)
@@ -159,14 +171,10 @@ func (m *Module) abandon() {
 // release frees what the module has. No call is in an instance of it.
 func (m *Module) release(ctx context.Context) error {
 	var errs []error
-	for done := false; !done; {
-		select {
-		case spare := <-m.spares:
-			errs = append(errs, spare.close(ctx))
-		default:
-			done = true
-		}
+	for _, i := range m.pool.empty() {
+		errs = append(errs, i.close(ctx))
 	}
+	errs = append(errs, m.snapshot.Swap(nil).release())
 	if m.compiled != nil {
 		errs = append(errs, m.compiled.Close(ctx))
 	}

@@ -93,6 +93,12 @@ func (m *Memory) Reallocate(size uint64) []byte {
 		m.store = m.space.newStore(m.max)
 	}
 	data := m.store.resize(size)
+	if data == nil && m.size == 0 {
+		// wazero takes it that a memory can be made.
+		m.store.release()
+		m.store = m.space.newHeap(m.max)
+		data = m.store.resize(size)
+	}
 	if data != nil {
 		m.size = size
 	}
@@ -109,11 +115,10 @@ func (m *Memory) Release() {
 	if m.store != nil {
 		m.store.release()
 		m.store = nil
-		m.size = 0
 	}
 }
 
-// Size returns the size in bytes.
+// Size returns the size in bytes, after Release what it was.
 func (m *Memory) Size() uint64 {
 	if m == nil {
 		return 0

@@ -6,7 +6,9 @@ package wasmbin
 // functions' names when they are well formed: error texts need those, and a
 // compiler that reads the rest for debugging would read unchecked counts.
 // Data segments that follow one another closely become one: wazero takes a moment
-// for each at every instantiation, and Go's linker makes thousands of them.
+// for each at every instantiation, and Go's linker makes thousands of them. A declared
+// maximum of memory is raised by a page: whoever sets an instance back needs one more
+// growth, and keeps the guest to the maximum that m has.
 // Everything else is copied as it is.
 //
 // m is the summary that Read returned for the same bytes.
@@ -18,6 +20,8 @@ func Harden(wasm []byte, m *Module, limits Limits) []byte {
 		switch {
 		case s.ID == SectionTable:
 			out = AppendSection(out, SectionTable, boundTables(m.Tables, s.Data, limits.TableEntries))
+		case s.ID == SectionMemory && m.Memory != nil && m.Memory.HasMax:
+			out = AppendSection(out, SectionMemory, raiseMemory(*m.Memory))
 		case s.ID == SectionData && m.joinable():
 			out = AppendSection(out, SectionData, joinData(s.Data))
 		case s.ID != SectionCustom:
@@ -54,6 +58,13 @@ func boundTables(tables []Bounds, data []byte, entries int) []byte {
 		out = AppendU32(out, limit)
 	}
 	return out
+}
+
+// raiseMemory returns the content of a memory section with a maximum of a page more, where
+// addresses reach that far.
+func raiseMemory(b Bounds) []byte {
+	out := AppendU32([]byte{1, 1}, b.Min)
+	return AppendU32(out, min(b.Max+1, maxPages))
 }
 
 // functionNames returns the part of a name section that names functions, or nil
