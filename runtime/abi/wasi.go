@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
 )
@@ -40,20 +42,35 @@ func linkWASI(ctx context.Context, rt wazero.Runtime, imports []wasmbin.Import, 
 	return nil
 }
 
+// World is what a guest can learn of the world outside of its call.
+type World struct {
+	// Now is the clock: the wall clock, and the monotonic one as the time since Start.
+	Now   func() time.Time
+	Start time.Time
+	// Random is what random_get answers from.
+	Random io.Reader
+}
+
+// clockResolution is the step of the guest's clocks that it is told.
+const clockResolution = sys.ClockResolution(time.Microsecond)
+
 // ModuleConfig returns what WASI shows to the instance: no arguments, environment,
-// files or sockets; an empty stdin; stdout and stderr to the call's log; the real
-// clocks; random as the source of random_get; a sleep that ends with the call.
-func (s *State) ModuleConfig(random io.Reader) wazero.ModuleConfig {
+// files or sockets; an empty stdin; stdout and stderr to the call's log; the clocks and
+// the random bytes of the world; a sleep that ends with the call.
+func (s *State) ModuleConfig(world World) wazero.ModuleConfig {
 	return wazero.NewModuleConfig().
 		WithName("").
 		WithStartFunctions().
 		WithStdout(stopping{s, nil, &s.stdout}).
 		WithStderr(stopping{s, nil, &s.stderr}).
-		WithSysWalltime().
-		WithSysNanotime().
+		WithWalltime(func() (int64, int32) {
+			t := world.Now()
+			return t.Unix(), int32(t.Nanosecond())
+		}, clockResolution).
+		WithNanotime(func() int64 { return int64(world.Now().Sub(world.Start)) }, clockResolution).
 		WithNanosleep(s.sleep).
 		WithOsyield(runtime.Gosched).
-		WithRandSource(stopping{s, random, nil})
+		WithRandSource(stopping{s, world.Random, nil})
 }
 
 // stopping is a stream that ends a call that was stopped: a guest may read or write as

@@ -24,6 +24,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/bulkhead-host/bulkhead/runtime/abi"
 	"github.com/bulkhead-host/bulkhead/runtime/linear"
 )
 
@@ -44,7 +45,8 @@ type Config struct {
 	IdleAfter time.Duration
 	// Logger receives what is only for the operator. nil means slog.Default().
 	Logger *slog.Logger
-	// Now is the clock that durations are measured with. nil means time.Now.
+	// Now is the clock that durations are measured with, and that guests see. nil means
+	// time.Now.
 	Now func() time.Time
 	// Random is what guests get random bytes from; it must be safe for concurrent
 	// use. nil means crypto/rand.
@@ -56,6 +58,7 @@ type Engine struct {
 	config Config
 	cache  *cache // nil without a CacheDir
 	space  *linear.Space
+	world  abi.World
 	// live is the number of instances that there are.
 	live atomic.Int64
 	// compiling has one place: one module is compiled at a time.
@@ -95,6 +98,7 @@ func New(_ context.Context, config Config) (*Engine, error) {
 	}
 	e := &Engine{
 		config: config, space: linear.NewSpace(), compiling: make(chan struct{}, 1), modules: map[*Module]struct{}{},
+		world: abi.World{Now: config.Now, Start: config.Now(), Random: config.Random},
 	}
 	if config.CacheDir != "" {
 		c, err := openCache(config.CacheDir)

@@ -37,7 +37,8 @@ func (m *Module) instantiate(ctx context.Context, state *abi.State, limit uint64
 	}
 	ctx = state.WithLinearMemory(state.Context(ctx), m.engine.space, m.maxBytes())
 	m.engine.live.Add(1)
-	guest, err := m.runtime.InstantiateModule(ctx, m.compiled, state.ModuleConfig(m.engine.config.Random))
+	m.made.Add(1)
+	guest, err := m.runtime.InstantiateModule(ctx, m.compiled, state.ModuleConfig(m.engine.world))
 	if err != nil {
 		m.engine.live.Add(-1)
 		if memory := state.Linear(); memory != nil {

@@ -51,6 +51,8 @@ type Module struct {
 	life context.Context
 	kill context.CancelFunc
 
+	// made counts the instances that were ever made.
+	made atomic.Int64
 	pool pool
 	// snapshot is what instances are reset to, nil until one was initialised.
 	snapshot atomic.Pointer[snapshot]
