@@ -67,6 +67,8 @@ func (c *call) read(in string, final bool) (int, verdict) {
 		return c.readToolFence(in, final)
 	case toolCodeBody:
 		return c.readToolCode(in, final)
+	case messageBody:
+		return c.readMessage(in, final)
 	}
 	return c.readAny(in, final)
 }

@@ -44,6 +44,7 @@ const (
 	skipBody
 	pythonTagBody
 	toolFenceBody
+	messageBody
 )
 
 // dialects is the catalogue. A new dialect is an entry here.
@@ -77,10 +78,11 @@ var dialects = []dialect{
 	{name: "gigachat", open: []string{"<|message_sep|>"}, close: []string{"</s>"}, body: gigachatBody},
 	{name: "gigachat31", open: []string{"<|function_call|>"}, close: []string{"</s>"}},
 	{name: "inkling", open: []string{"<|content_invoke_tool_json|>"}, close: []string{"<|end_message|>"}},
+	{name: "inkling message", open: []string{"<|message_model|>"}, body: messageBody},
 	{name: "solar", open: []string{"<|tool_call:start|>", "<|tool_call:begin|>"}, close: []string{"<|tool_call:end|>"}, body: solarBody},
 	{name: "plamo", open: []string{"<|plamo:begin_tool_request:plamo|>", "<|plamo:begin_tool_request|>"}, close: []string{"<|plamo:end_tool_request:plamo|>", "<|plamo:end_tool_request|>"}, body: plamoBody},
 	{name: "outputs", open: bothBars("tool▁outputs▁begin"), close: bothBars("tool▁outputs▁end"), body: skipBody},
-	{name: "harmony headless", open: []string{"commentary to=", "analysis to=", "assistant to="}, lineStart: true, body: harmonyBody},
+	{name: "harmony headless", open: []string{"commentary to=", "analysis to=", "assistant to=", "to=functions."}, lineStart: true, body: harmonyBody},
 	{name: "tool_code", open: []string{"tool_code"}, lineStart: true, body: toolCodeBody},
 	{name: "tool fence", open: []string{"```tool_code\n", "```tool_call\n", "```tool_calls\n"}, lineStart: true, body: toolFenceBody},
 }
@@ -120,7 +122,7 @@ var closers = []string{
 // discarded are dropped wherever they stand outside of code.
 var discarded = []string{
 	"<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>",
-	"<|message_model|>", "<|content_text|>", "<|end_message|>", "<|message_user|>",
+	"<|content_text|>", "<|end_message|>", "<|message_user|>",
 	"<|message|>", "<|return|>", "<|call|>", "<|end|>", "<|eom|>", "<|eom_id|>", "<|eot_id|>", "<|constrain|>",
 	"<tool_call|>", "<|tool_response>", "<tool_response|>", "<SPECIAL_12>", "<SPECIAL_11>",
 	newlineToken, "[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]", "<|close|>", "<|sep|>",
@@ -132,7 +134,7 @@ var edges = []string{
 	"<|END_OF_TURN_TOKEN|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>", "<end_of_turn>", "<start_of_turn>", "<turn|>", "<|turn>",
 	"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|assistant|>", "<|user|>", "<|observation|>", "<|system|>",
 	"<|end_of_msg|>", "<eos>", "<bos>", "[EOS]", "<|im_middle|>", "<|endofprompt|>", "[e~[", "<[EOS]>", "<|im_assistant|>",
-	"<|start_of_role|>", "<|end_of_role|>", "<｜Assistant｜>", "<｜User｜>", "<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|hy_eos|>",
+	"<|start_of_role|>", "<|end_of_role|>", "<｜Assistant｜>", "<｜User｜>", "<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|hy_eos|>", "<|role_end|>",
 }
 
 // reasoners are the markers of reasoning.
@@ -148,6 +150,7 @@ var reasoners = []struct {
 	{[]string{"[THINK]"}, []string{"[/THINK]"}},
 	{[]string{"<|START_THINKING|>"}, []string{"<|END_THINKING|>"}},
 	{[]string{"<seed:think>"}, []string{"</seed:think>"}},
+	{[]string{"<mm:think>"}, []string{"</mm:think>"}},
 	{[]string{"<think:opensource>"}, []string{"</think:opensource>"}},
 	{[]string{"<|channel>thought\n", "<|channel>thought", "<|channel>"}, []string{"<channel|>"}},
 	{[]string{"<|content_thinking|>"}, []string{"<|end_message|>"}},

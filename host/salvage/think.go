@@ -42,7 +42,7 @@ var anyThinkEnd = func() []string {
 			}
 		}
 	}
-	return all
+	return append(append(all, "<|close|>"), harmonyEnds...)
 }()
 
 // kimiSections end any reasoning: Kimi calls without closing it.
@@ -118,16 +118,34 @@ func (p *Parser) closerAt(in string, final bool) (string, answer) {
 	partial := false
 	for _, closers := range [][]string{p.think.closers, kimiSections} {
 		for _, c := range closers {
-			if strings.HasPrefix(in, c) {
+			switch {
+			case strings.HasPrefix(in, c) && c == "<|close|>":
+				if a := thinkCloses(in[len(c):], final); a != no {
+					return c, a
+				}
+			case strings.HasPrefix(in, c):
 				return c, yes
 			}
-			partial = partial || strings.HasPrefix(c, in)
+			partial = partial || len(in) < len(c) && strings.HasPrefix(c, in)
 		}
 	}
 	if partial && !final {
 		return "", unknown
 	}
 	return "", no
+}
+
+// thinkCloses decides whether Kimi K3's <|close|> closes reasoning: other sections
+// are closed by the same token.
+func thinkCloses(in string, final bool) answer {
+	w, a := afterWord(in, 0, final)
+	switch {
+	case a == no && final:
+		return decide(k3Closes(in)) // cut off
+	case a != yes:
+		return a
+	}
+	return decide(w.is("think") || w.is("thinking") || w.is("analysis"))
 }
 
 // repeatedOpener passes over an opener at the start of reasoning that is open.

@@ -1,6 +1,9 @@
 package salvage
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // This file reads the dialects whose calls are pairs of special tokens.
 
@@ -100,6 +103,27 @@ func (c *call) readGigachat(in string, final bool) (int, verdict) {
 	return c.readBody(in, final)
 }
 
+// readMessage passes over the author that may stand between Inkling's
+// <|message_model|> and the token that says what the message holds. What else
+// stands there is text.
+func (c *call) readMessage(in string, final bool) (int, verdict) {
+	const content = "<|content_"
+	n := 0
+	for n < len(in) && n <= maxKey && (nameByte(in[n]) || in[n] >= utf8.RuneSelf) {
+		n++
+	}
+	rest := in[n:]
+	switch {
+	case strings.HasPrefix(rest, content):
+		return n, strip
+	case !final && n <= maxKey && strings.HasPrefix(content, rest):
+		return 0, more
+	case c.sentence:
+		return 0, reject
+	}
+	return 0, strip
+}
+
 // readOpen reads Kimi K3's <|open|>WORD ATTRIBUTES<|sep|>: a call, the wrapper of
 // calls, reasoning, or the visible answer.
 func (c *call) readOpen(in string, final bool) (int, verdict) {
@@ -108,6 +132,10 @@ func (c *call) readOpen(in string, final bool) (int, verdict) {
 		switch {
 		case v == more && !final && len(in) < maxTag+len("<|sep|>"):
 			return 0, more
+		case v == more && c.opener != "<|close|>" && k3Attributes(in):
+			return len(in), done // cut off: nothing to run, nothing to show
+		case v == more && c.opener == "<|close|>" && k3Closes(in):
+			return len(in), strip
 		case v == more || at > maxTag:
 			return 0, reject
 		}
@@ -153,6 +181,24 @@ func (c *call) readOpen(in string, final bool) (int, verdict) {
 		c.raws = []rawCall{{name: c.head.name, texts: k3Arguments(in[c.head.at:at])}}
 		return after, done
 	}
+}
+
+// k3Attributes tells whether in is a tag of Kimi K3 with attributes whose end was
+// cut off.
+func k3Attributes(in string) bool {
+	word, _, attributes := strings.Cut(strings.TrimSpace(in), " ")
+	return len(in) <= maxTag && attributes && (word == "call" || word == "argument" || word == "json")
+}
+
+// k3Closes tells whether in is the start of a closing tag of Kimi K3.
+func k3Closes(in string) bool {
+	in = strings.TrimSpace(in)
+	for _, word := range []string{"think", "response", "message", "tools", "call", "argument"} {
+		if strings.HasPrefix(word+"<|sep|>", in) {
+			return true
+		}
+	}
+	return false
 }
 
 // closedWord is WORD<|sep|> behind <|close|>.
