@@ -89,21 +89,27 @@ func (f *gemmaFollower) value(in string) bool {
 	return a == no && f.move(false, 0, silent)
 }
 
-// text tells the string that is open, without what may be the start of the token
-// that ends it.
+// sure returns how much of rest belongs to the string that is open, whatever comes:
+// not what may be the start of a token that ends it or the call, and no brackets,
+// which are no part of a string that is not ended.
+func (f *gemmaFollower) sure(rest string) int {
+	n := len(rest)
+	if k := strings.LastIndexByte(rest, '<'); k >= 0 {
+		_, partial := startsWithAny(rest[k:], []string{f.quote, gemmaClosers[0], gemmaClosers[1]})
+		if partial {
+			n = k
+		}
+	}
+	return len(strings.TrimRight(rest[:n], "}] \t\r\n"))
+}
+
+// text tells the string that is open, as far as that is sure.
 func (f *gemmaFollower) text(in string) bool {
 	rest := in[f.pos:]
 	n := strings.Index(rest, f.quote)
 	whole := n >= 0
 	if !whole {
-		n = len(rest)
-		for k := max(0, len(rest)-len(f.quote)+1); k < len(rest); k++ {
-			if strings.HasPrefix(f.quote, rest[k:]) {
-				n = k
-				break
-			}
-		}
-		n = wholeRunes(rest[:n])
+		n = wholeRunes(rest[:f.sure(rest)])
 	}
 	if n > 0 && f.told {
 		f.out(f.key, valid(rest[:n]))

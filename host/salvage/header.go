@@ -1,6 +1,9 @@
 package salvage
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // shape is what the body of a call is written as.
 type shape uint8
@@ -119,6 +122,9 @@ func (h *header) token() (int, verdict, bool) {
 		return h.markup(rest)
 	case letter(c) || c >= '0' && c <= '9' || c >= 0x80:
 		return h.word()
+	case c == ':' && h.name == "":
+		h.i++
+		return 0, more, true
 	}
 	return 0, reject, false
 }
@@ -141,6 +147,14 @@ func (h *header) bracket(c byte) (int, verdict, bool) {
 	case isGemma && c == '{':
 		h.name = strings.TrimSpace(gemma)
 		return h.found(shapeGemma)
+	case c == '{' && h.c.d.body == anyBody && slices.Contains(gemmaOpeners, h.c.opener): // without "call:"
+		j, a := nextToken(h.in, h.i+1, h.final)
+		switch {
+		case a == unknown:
+			return 0, more, false
+		case a == no && h.in[j] != '"' && h.in[j] != '}':
+			return h.found(shapeGemma)
+		}
 	case c == '(':
 		h.name = strings.TrimPrefix(h.name, "call:")
 		return h.found(shapePython)
@@ -310,8 +324,8 @@ func (c *call) certain(body string) int {
 	case c.head.shape == shapeElements:
 		n = c.tags.pos
 	case c.head.shape == shapeGemma:
-		if n = c.find.g.pos; c.find.g.quote != "" {
-			n = len(body)
+		if n = c.find.g.pos; c.find.g.candidate > 0 {
+			n = c.find.g.candidate - 1
 		}
 	case c.value.candidate > 0:
 		n = c.value.candidate - 1
