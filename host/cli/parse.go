@@ -75,7 +75,7 @@ func (how Parsing) options() (salvage.Options, error) {
 }
 
 func choose(o *salvage.Options, choice string) error {
-	switch choice {
+	switch strings.ToLower(choice) {
 	case "", "auto":
 		o.Required, o.None = false, false
 	case "required":

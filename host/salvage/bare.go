@@ -80,6 +80,12 @@ func (p *Parser) bareToken(in string, final bool) (int, answer) {
 	switch {
 	case c == '`':
 		return 0, b.fence(rest, final)
+	case len(b.calls) > 0 && (c == '[' || c == ']') && theLexer.first[c]: // [TOOL_CALLS]
+		if _, a := theLexer.match(rest, final); a != no {
+			return p.bareMarkup(rest, final)
+		}
+	}
+	switch {
 	case c == '{' || c == '[':
 		b.inside, b.start, b.value = true, b.pos, brackets{}
 		return 0, yes
@@ -152,6 +158,10 @@ func (p *Parser) bareMarkup(rest string, final bool) (int, answer) {
 	case edge, dropped:
 		b.pos += len(m.text)
 		return 0, yes
+	case opens, wraps: // the next call has its marker
+		n := b.pos
+		p.emitBare(nil)
+		return n, yes
 	}
 	return 0, no
 }

@@ -18,7 +18,7 @@ func (s schema) fromText(raw string, guess bool) value {
 		return stringValue(raw)
 	}
 	trimmed := strings.TrimSpace(raw)
-	if t&typeNull != 0 && (trimmed == "null" || trimmed == "None" || trimmed == "nil") {
+	if t&typeNull != 0 && (nullWord(trimmed) || trimmed == "nil") {
 		return value{kind: null}
 	}
 	if t&typeString != 0 && s.node.get("enum").kind == list && s.allows(stringValue(raw)) {
@@ -39,7 +39,7 @@ func (s schema) fromText(raw string, guess bool) value {
 			return v
 		}
 	}
-	if t&typeString == 0 && (trimmed == "null" || trimmed == "None") {
+	if t&typeString == 0 && nullWord(trimmed) {
 		return value{kind: null}
 	}
 	if trimmed == "" && t&typeString == 0 && t&(typeArray|typeObject) != 0 {
@@ -53,6 +53,8 @@ func (s schema) fromText(raw string, guess bool) value {
 	}
 	return stringValue(raw)
 }
+
+func nullWord(s string) bool { return s == "null" || s == "None" || s == "NULL" }
 
 func numberFrom(raw string, t types) (value, bool) {
 	n, ok := jsonNumber(raw)
@@ -91,6 +93,10 @@ func (s schema) structureFrom(raw string, t types) (value, bool) {
 	}
 	if strings.IndexByte("{[(\"'", raw[0]) < 0 {
 		return value{}, false
+	}
+	if at := strings.TrimLeft(raw, "{[ \t\r\n"); strings.HasPrefix(at, `\"`) { // escaped as for a string
+		decoded, _, _ := parseLiteral(`"` + raw + `"`)
+		raw = decoded.str
 	}
 	v, rest, _ := parseLiteral(raw)
 	if v.kind == text && strings.TrimSpace(rest) == "" {

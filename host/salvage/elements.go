@@ -173,7 +173,7 @@ func (r *elementReader) read() {
 	for pos := 0; ; {
 		at, t, ok := r.next(pos)
 		between := r.in[pos:at]
-		if r.hasKey && strings.TrimSpace(between) != "" && (!ok || t.kind != keyTag || !t.closing) {
+		if r.hasKey && !onlySpace(between) && (!ok || t.kind != keyTag || !t.closing) {
 			// The value has no opening tag.
 			r.add(r.key, strings.TrimSpace(between), bySchema)
 		}
@@ -194,6 +194,19 @@ func (r *elementReader) read() {
 			r.add(r.key, r.in[t.end:end], bySchema)
 			pos = after
 		}
+	}
+}
+
+// onlySpace tells whether s is whitespace, also newlines that are written as
+// backslash and n.
+func onlySpace(s string) bool {
+	for {
+		s = strings.TrimSpace(s)
+		rest, ok := strings.CutPrefix(s, `\n`)
+		if !ok {
+			return s == ""
+		}
+		s = rest
 	}
 }
 

@@ -68,7 +68,7 @@ type header struct {
 
 func (h *header) read() (int, verdict) {
 	for {
-		for h.i < len(h.in) && (blank(h.in[h.i]) || h.wideSpace()) {
+		for h.i < len(h.in) && (blank(h.in[h.i]) || h.wideSpace() || h.writtenNewline()) {
 			h.i++
 		}
 		switch {
@@ -97,6 +97,16 @@ func (h *header) wideSpace() bool {
 	return false
 }
 
+// writtenNewline passes the first byte of a newline that is written as backslash
+// and n.
+func (h *header) writtenNewline() bool {
+	if !strings.HasPrefix(h.in[h.i:], `\n`) {
+		return false
+	}
+	h.i++
+	return true
+}
+
 // token reads one token of the head and tells whether the head goes on.
 func (h *header) token() (int, verdict, bool) {
 	rest := h.in[h.i:]
@@ -114,6 +124,8 @@ func (h *header) token() (int, verdict, bool) {
 	}
 	c := rest[0]
 	switch {
+	case rest == `\` && !h.final:
+		return 0, more, false
 	case c == '{' || c == '[' || c == '(':
 		return h.bracket(c)
 	case c == '`':

@@ -82,6 +82,12 @@ func (n nesting) ends(in string, i int, final bool) answer {
 			return n.outerCloses(in, j, depth, final)
 		case c == '"' && open == ':' && depth == len(n):
 			return keyFollows(in, j, final) // the comma is missing
+		case c == '{' && open == '[' && depth < len(n): // between objects, too
+			k, a := nextToken(in, j+1, final)
+			if a != no {
+				return a
+			}
+			return keyFollows(in, k, final)
 		default:
 			return no
 		}

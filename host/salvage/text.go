@@ -270,6 +270,9 @@ func (p *Parser) tagMarkup(in string, final bool) (hit, answer) {
 	switch t.kind {
 	case functionTag:
 		name, ok := t.attribute("name")
+		if p.place.boundary { // in a wrapper, names with spaces occur
+			name = strings.ReplaceAll(name, " ", "_")
+		}
 		return h, decide(ok && plainName(name) && !t.empty || t.marked)
 	case wrapperTag:
 		return h, yes
