@@ -67,7 +67,8 @@ func (s *State) ModuleConfig(world World) wazero.ModuleConfig {
 			t := world.Now()
 			return t.Unix(), int32(t.Nanosecond())
 		}, clockResolution).
-		WithNanotime(func() int64 { return int64(world.Now().Sub(world.Start)) }, clockResolution).
+		// Go's runtime takes 0 for a clock that is broken.
+		WithNanotime(func() int64 { return int64(world.Now().Sub(world.Start)) + 1 }, clockResolution).
 		WithNanosleep(s.sleep).
 		WithOsyield(runtime.Gosched).
 		WithRandSource(stopping{s, world.Random, nil})

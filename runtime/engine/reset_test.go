@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
@@ -39,17 +40,18 @@ func traces(tables bool) []byte {
 	globalGet := func(n byte) []byte { return []byte{0x23, n} }
 	globalSet := func(n byte) []byte { return []byte{0x24, n} }
 	ne32, ne64 := []byte{0x47}, []byte{0x52}
+	// scan ORs all of memory from the address in local 0 on into local 1
+	scan := slices.Concat(w.Loop, w.Get(1), w.Get(0), []byte{0xa7, 0x29, 0x03, 0x00, 0x84}, w.Set(1),
+		w.Get(0), w.Const64(8), w.Add64, w.Set(0),
+		w.Get(0), []byte{0xa7}, bytes, []byte{0x49}, w.AgainIf, w.End,
+		w.Get(1), w.Const64(0), ne64)
 	body := [][]byte{
 		{0x3f, 0}, w.Const32(2), ne32, found(1),
 		globalGet(0), w.Const32(7), ne32, found(2),
 		globalGet(1), w.Const64(9), ne64, found(3),
 		globalGet(2), {0xbc}, w.Const32(0), ne32, found(4),
 		globalGet(3), {0xbd}, w.Const64(0), ne64, found(5),
-		w.Const64(8), w.Set(0),
-		w.Loop, w.Get(1), w.Get(0), {0xa7, 0x29, 0x03, 0x00}, {0x84}, w.Set(1), // memory[local 0] | local 1
-		w.Get(0), w.Const64(8), w.Add64, w.Set(0),
-		w.Get(0), {0xa7}, bytes, {0x49}, w.AgainIf, w.End,
-		w.Get(1), w.Const64(0), ne64, found(6),
+		w.Const64(8), w.Set(0), scan, found(6),
 		w.Call(outputLength), w.Const64(0), ne64, found(7),
 		w.Const64(8), w.Call(alloc), w.Set(2), w.Get(2), w.Const64(0x6e616d65), w.Call(store),
 		w.Get(2), w.Call(varGet), w.Call(length), w.Const64(0), ne64, found(8),
@@ -62,12 +64,13 @@ func traces(tables bool) []byte {
 	}
 	body = append(body,
 		w.Loop, w.Const32(1), w.Grow, w.Const32(-1), ne32, w.AgainIf, w.End,
+		w.Const64(2<<16), w.Set(0), scan, found(11),
 		w.Const32(0), w.Const32(0xaa), bytes, []byte{0xfc, 0x0b, 0},
 		w.Const32(-1), globalSet(0), w.Const64(-1), globalSet(1),
 		[]byte{0x43, 1, 2, 3, 4}, globalSet(2), []byte{0x44, 1, 2, 3, 4, 5, 6, 7, 8}, globalSet(3),
-		// that name is there in the kernel's memory no more: make it again
+		// var_get has freed the name: make it again
 		w.Const64(8), w.Call(alloc), w.Set(2), w.Get(2), w.Const64(0x6e616d65), w.Call(store),
-		w.Get(2), w.Get(2), w.Call(varSet),
+		w.Get(2), w.Const64(8), w.Call(alloc), w.Call(varSet),
 		w.Const64(16), w.Const64(4), w.Call(outputSet),
 		w.Const32(1), w.Const32(4), w.Call(setFlags), w.Drop,
 		w.Const32(2), w.Const32(1), w.Call(fdRenumber), w.Drop,

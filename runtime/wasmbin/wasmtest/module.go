@@ -155,6 +155,7 @@ func (m *Module) Bytes() []byte {
 	put(wasmbin.SectionExport, m.nExports, m.exports)
 	put(wasmbin.SectionStart, 0, nil)
 	put(wasmbin.SectionElement, 0, nil)
+	put(wasmbin.SectionDataCount, 0, nil)
 	put(wasmbin.SectionCode, m.nFuncs, m.code)
 	put(wasmbin.SectionData, m.nData, m.data)
 	return append(out, m.custom...)
