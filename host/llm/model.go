@@ -118,6 +118,9 @@ type Request struct {
 	// adapters whose provider wants the definitions all the same; the model is not
 	// to call them.
 	Withheld []ToolDef
+	// NoServerTools withdraws the provider's own tools, such as its web search, that
+	// the model is configured with.
+	NoServerTools bool
 	// MaxOutputTokens is 0 for the provider's default.
 	MaxOutputTokens int
 }

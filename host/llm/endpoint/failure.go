@@ -65,6 +65,10 @@ func (e *Endpoint) failure(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled
 	}
+	var known *llm.Error
+	if errors.As(err, &known) { // the adapter's own, from before anything was sent
+		return known
+	}
 	if refused := asRefusal(err); refused != nil {
 		return e.Refused(refused)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"time"
 )
@@ -132,17 +133,23 @@ func (w *Watch) Body(response *http.Response) {
 	if response == nil || response.Body == nil {
 		return
 	}
-	response.Body = &body{ReadCloser: response.Body, watch: w}
+	response.Body = &body{ReadCloser: response.Body, watch: w, lines: lines(response)}
 	if response.StatusCode >= 400 { // these are read whole
 		response.Body = limited{io.LimitReader(response.Body, maxRefusalBytes), response.Body}
 	}
 }
 
+// lines tells whether each line of a response is an event of its own.
+func lines(response *http.Response) bool {
+	return strings.Contains(strings.ToLower(response.Header.Get("Content-Type")), "ndjson")
+}
+
 // body watches a response's bytes: it ends with errTooLarge when maxEventBytes
-// pass without an empty line.
+// pass without the end of an event, which is an empty line, or with lines any.
 type body struct {
 	io.ReadCloser
 	watch *Watch
+	lines bool
 	// event counts the bytes since the last empty line; line those since the last
 	// line end, carriage returns not counted.
 	event, line int
@@ -157,7 +164,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.event++
 		switch c {
 		case '\n':
-			if b.line == 0 {
+			if b.line == 0 || b.lines {
 				b.event = 0
 			}
 			b.line = 0
