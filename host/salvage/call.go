@@ -69,6 +69,8 @@ func (c *call) read(in string, final bool) (int, verdict) {
 		return c.readToolCode(in, final)
 	case messageBody:
 		return c.readMessage(in, final)
+	case contentBody:
+		return c.readContent(in, final)
 	}
 	return c.readAny(in, final)
 }

@@ -45,6 +45,7 @@ const (
 	pythonTagBody
 	toolFenceBody
 	messageBody
+	contentBody
 )
 
 // dialects is the catalogue. A new dialect is an entry here.
@@ -75,6 +76,7 @@ var dialects = []dialect{
 	{name: "apertus", open: []string{"<|tools_prefix|>"}, close: []string{"<|tools_suffix|>"}, keyed: true},
 	{name: "harmony", open: []string{"<|channel|>", "<|start|>"}, close: []string{"<|call|>", "<|end|>", "<|return|>", "<|eom|>"}, body: harmonyBody, concludes: true},
 	{name: "functionary", open: []string{">>>"}, lineStart: true, body: recipientBody},
+	{name: "functionary v2", open: []string{"<|recipient|>"}, close: []string{"<|stop|>"}, body: contentBody},
 	{name: "gigachat", open: []string{"<|message_sep|>"}, close: []string{"</s>"}, body: gigachatBody},
 	{name: "gigachat31", open: []string{"<|function_call|>"}, close: []string{"</s>"}},
 	{name: "inkling", open: []string{"<|content_invoke_tool_json|>"}, close: []string{"<|end_message|>"}},
@@ -134,7 +136,7 @@ var edges = []string{
 	"<|END_OF_TURN_TOKEN|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>", "<end_of_turn>", "<start_of_turn>", "<turn|>", "<|turn>",
 	"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|assistant|>", "<|user|>", "<|observation|>", "<|system|>",
 	"<|end_of_msg|>", "<eos>", "<bos>", "[EOS]", "<|im_middle|>", "<|endofprompt|>", "[e~[", "<[EOS]>", "<|im_assistant|>",
-	"<|start_of_role|>", "<|end_of_role|>", "<｜Assistant｜>", "<｜User｜>", "<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|hy_eos|>", "<|role_end|>",
+	"<|start_of_role|>", "<|end_of_role|>", "<｜Assistant｜>", "<｜User｜>", "<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|hy_eos|>", "<|role_end|>", "<|from|>assistant", "<|from|> assistant",
 }
 
 // reasoners are the markers of reasoning.

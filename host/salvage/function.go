@@ -17,6 +17,12 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 			return len(in), done
 		case in[j] == '{':
 			c.head.shape, c.head.at = shapeNamed, j
+		case in[j] == '[':
+			k, a := bracketedID(in, j, final)
+			if a != yes {
+				return 0, verdictOf(a)
+			}
+			c.head.shape, c.head.at = shapeNamed, k
 		case in[j] == '<':
 			t, a := tagAt(in, j, final)
 			if a == unknown {
@@ -56,6 +62,33 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 	c.tell(in[:end])
 	c.raws = []rawCall{{name: c.head.name, texts: readElements(in[:end]), guess: c.d.guess}}
 	return end, done
+}
+
+// bracketedID passes the id of a call, [id], that stands before an object, and
+// returns the place of the object.
+func bracketedID(in string, i int, final bool) (int, answer) {
+	k := i + 1
+	for k < len(in) && nameByte(in[k]) && k-i < maxKey {
+		k++
+	}
+	if k >= len(in) {
+		return 0, undecided(final)
+	}
+	if in[k] != ']' || k == i+1 {
+		return 0, no
+	}
+	j, a := nextToken(in, k+1, final)
+	if a == unknown {
+		return 0, unknown
+	}
+	return j, decide(a == no && in[j] == '{')
+}
+
+func verdictOf(a answer) verdict {
+	if a == unknown {
+		return more
+	}
+	return reject
 }
 
 // readSource reads source code up to the closing tag. Without one it was a tag in a

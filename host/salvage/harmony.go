@@ -184,6 +184,49 @@ func (c *call) readRecipient(in string, final bool) (int, verdict) {
 	return at, done
 }
 
+// functionaryEnds are the tokens that end a message of Functionary v2.
+var functionaryEnds = []string{"<|stop|>", "<|from|>", "<|recipient|>"}
+
+// readContent reads Functionary v2's NAME<|content|> and the JSON or code behind
+// it; all is the recipient of text for everyone.
+func (c *call) readContent(in string, final bool) (int, verdict) {
+	const content = "<|content|>"
+	if c.head == nil {
+		at, after, v := c.find.scan(in, []string{content}, final)
+		name := strings.TrimSpace(in[:at])
+		switch {
+		case v == more && !final && len(in) < maxKey+len(content):
+			return 0, more
+		case v == more, at > maxKey, !plainName(name):
+			return 0, reject
+		case name == "all":
+			return after, strip
+		}
+		j, a := nextToken(in, after, final)
+		if a == unknown {
+			return 0, more
+		}
+		c.head, c.find = &head{name: name, at: min(j, len(in))}, finder{pos: after}
+		if a == no && in[j] == '{' {
+			c.head.shape = shapeNamed
+		}
+	}
+	if c.head.shape == shapeNamed {
+		return c.readBody(in, final)
+	}
+	at, after, v := c.find.scan(in, functionaryEnds, final)
+	switch {
+	case v == more && !final:
+		return 0, more
+	case v == more:
+		at, after = len(in), len(in)
+	case in[at:after] != functionaryEnds[0]:
+		after = at
+	}
+	c.raws = []rawCall{{name: c.head.name, raw: strings.TrimSpace(in[min(c.head.at, at):at])}}
+	return after, done
+}
+
 func jsonNext(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), "{") }
 
 // plainPrefix tells whether in may be the start of a name.

@@ -21,6 +21,8 @@ const (
 	shapeElements
 	// shapeText is a name and source code.
 	shapeText
+	// shapeNothing is what is meant as arguments and is none.
+	shapeNothing
 )
 
 // head is what stands before the part of a call that may be long.
@@ -62,6 +64,8 @@ type header struct {
 	separated bool
 	// skip says that the next word is the id of the call.
 	skip bool
+	// named says that only the arguments can follow, and then a closing token.
+	named bool
 	// junk says that words stood there that are no name: a list may still follow.
 	junk bool
 }
@@ -115,6 +119,7 @@ func (h *header) token() (int, verdict, bool) {
 			if strings.HasPrefix(rest, s) {
 				h.i += len(s)
 				h.separated, h.skip = true, s == "[CALL_ID]"
+				h.named = h.name != "" && s == "<|tool_call_argument_begin|>"
 				return 0, more, true
 			}
 			if !h.final && strings.HasPrefix(s, rest) {
@@ -228,6 +233,8 @@ func (h *header) markup(rest string) (int, verdict, bool) {
 		return 0, more, false
 	case ta == yes && !t.closing && (h.name == "" || h.separated) && (t.kind == functionTag || t.kind == wrapperTag):
 		return h.i, decoration, false
+	case ta == yes && h.name == "" && t.kind == keyTag && !t.closing: // nothing names the call
+		return h.found(shapeElements)
 	case ta == yes && h.name != "" && (t.kind == keyTag || t.kind == valueTag || t.kind == separatorTag || t.kind == parameterTag && !t.closing):
 		return h.found(shapeElements)
 	case ta == yes && t.kind == wrapperTag && t.closing:
@@ -254,6 +261,9 @@ func (h *header) callName() string { return strings.TrimPrefix(h.name, "call:") 
 // word reads a name.
 func (h *header) word() (int, verdict, bool) {
 	from := h.i
+	if h.named {
+		return h.found(shapeNothing)
+	}
 	for h.i < len(h.in) && (nameByte(h.in[h.i]) || h.in[h.i] >= 0x80 || h.in[h.i] == '$') {
 		h.i++
 	}
@@ -309,6 +319,8 @@ func (c *call) readBody(in string, final bool) (int, verdict) {
 		end, v = c.tags.scan(body, final)
 	case shapeGemma:
 		end, v = c.find.gemma(body, final)
+	case shapeNothing:
+		_, end, v = c.find.scan(body, c.d.close, final)
 	default:
 		c.value.closers, c.value.eager = c.d.close, c.eager
 		end, v = c.value.scan(body, final)

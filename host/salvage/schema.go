@@ -31,6 +31,25 @@ var typeNames = map[string]types{
 	"object": typeObject, "dict": typeObject,
 }
 
+// typePrefixes are how the names of sized types begin: uint32, varchar(20).
+var typePrefixes = []string{"integer", "int", "uint", "float", "double", "varchar", "char", "str", "list", "dict", "bool"}
+
+// typeNamed returns the type that a schema names, also by the name that it has in
+// other notations; 0 for an unknown one.
+func typeNamed(name string) types {
+	name = strings.ToLower(name)
+	if t := typeNames[name]; t != 0 {
+		return t
+	}
+	for _, prefix := range typePrefixes {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if ok && strings.Trim(rest, "0123456789()[]_, ") == "" {
+			return typeNames[strings.TrimPrefix(prefix, "u")]
+		}
+	}
+	return 0
+}
+
 func parseSchema(data []byte) schema {
 	v, ok := wholeLiteral(string(data))
 	if !ok || v.kind != object {
@@ -73,10 +92,10 @@ func (s schema) typesTo(depth int) types {
 	var t types
 	switch declared := s.node.get("type"); declared.kind {
 	case text:
-		t = typeNames[strings.ToLower(declared.str)]
+		t = typeNamed(declared.str)
 	case list:
 		for _, item := range declared.items {
-			t |= typeNames[strings.ToLower(item.str)]
+			t |= typeNamed(item.str)
 		}
 	}
 	if t == 0 {
