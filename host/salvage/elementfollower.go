@@ -89,6 +89,8 @@ func (f *elementFollower) between(in string, at int, t tag) {
 	}
 	f.inKey, f.pos = false, t.end
 	switch {
+	case t.kind == typeTag: // the markup decides on the type, too
+		f.off = true
 	case t.closing || t.empty:
 	case t.kind == parameterTag:
 		f.key, _ = t.attribute("name")

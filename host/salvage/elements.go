@@ -164,9 +164,10 @@ func readElements(body string) []parameter {
 type elementReader struct {
 	in  string
 	out []parameter
-	// key is the key whose value has not come.
+	// key is the key whose value has not come, typed what the markup said of it.
 	key    string
 	hasKey bool
+	typed  textType
 }
 
 func (r *elementReader) read() {
@@ -175,7 +176,7 @@ func (r *elementReader) read() {
 		between := r.in[pos:at]
 		if r.hasKey && !onlySpace(between) && (!ok || t.kind != keyTag || !t.closing) {
 			// The value has no opening tag.
-			r.add(r.key, strings.TrimSpace(between), bySchema)
+			r.add(r.key, strings.TrimSpace(between), r.typed)
 		}
 		if !ok {
 			return
@@ -189,9 +190,13 @@ func (r *elementReader) read() {
 			pos = r.parameter(t)
 		case t.kind == keyTag:
 			pos = r.readKey(t)
+			r.typed = bySchema
+		case t.kind == typeTag:
+			end, after := r.until(t.end, typeTag)
+			r.typed, pos = namedType(strings.TrimSpace(r.in[t.end:end])), after
 		case t.kind == valueTag && r.hasKey:
 			end, after := r.until(t.end, valueTag)
-			r.add(r.key, r.in[t.end:end], bySchema)
+			r.add(r.key, r.in[t.end:end], r.typed)
 			pos = after
 		}
 	}
@@ -319,7 +324,13 @@ func typeAttribute(t tag) textType {
 		}
 		return asJSON
 	}
-	switch s, _ := t.attribute("type"); s {
+	s, _ := t.attribute("type")
+	return namedType(s)
+}
+
+// namedType is what the name of a type says of the text.
+func namedType(s string) textType {
+	switch s {
 	case "string":
 		return asString
 	case "":

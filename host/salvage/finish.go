@@ -161,6 +161,9 @@ func textProperty(s schema, name string) string {
 func unwrapped(args value, name string, s schema) value {
 	for _, k := range append(argumentKeys, "properties") {
 		inner := args.get(k)
+		if inner.kind == text && len(args.keys) == 1 && strings.HasPrefix(strings.TrimSpace(inner.str), "{") {
+			inner, _ = wholeLiteral(strings.TrimSpace(inner.str)) // as the text of an element
+		}
 		if inner.kind != object || s.has(k) {
 			continue
 		}

@@ -13,6 +13,7 @@ const (
 	keyTag
 	valueTag
 	separatorTag
+	typeTag
 	wrapperTag
 )
 
@@ -22,6 +23,7 @@ var tagKinds = map[string]tagKind{
 	"parameter":           parameterTag, "parametername": parameterTag, "param": parameterTag, "paramname": parameterTag,
 	"arg_key": keyTag, "longcat_arg_key": keyTag, "arg_value": valueTag, "longcat_arg_value": valueTag,
 	"tool_sep":  separatorTag,
+	"arg_type":  typeTag,
 	"tool_call": wrapperTag, "tool_calls": wrapperTag, "function_call": wrapperTag, "function_calls": wrapperTag,
 	"longcat_tool_call": wrapperTag, "dots_function_call": wrapperTag, "TOOLCALL": wrapperTag,
 }
@@ -59,7 +61,7 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 	from, namespace := j, false
 	for j < len(in) && (letter(in[j]) || in[j] == '-') && j-from < 32 {
 		j++
-		if j < len(in) && in[j] == ':' && tagKinds[in[from:j]] == otherTag { // a namespace
+		if j < len(in) && (in[j] == ':' || in[j] == '|') && tagKinds[in[from:j]] == otherTag { // a namespace
 			j++
 			from, namespace = j, true
 		}
@@ -81,6 +83,8 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 	}
 	if t.kind == otherTag {
 		if base, _, cut := cutSuffix(t.word); cut { // <tool_call_x>
+			t.kind, t.word = tagKinds[base], base
+		} else if base, cut := cutModel(t.word); cut { // <model_tool_call>
 			t.kind, t.word = tagKinds[base], base
 		}
 	}
@@ -138,6 +142,16 @@ func cutSuffix(word string) (base, suffix string, ok bool) {
 		return base, word[i+1:], true
 	}
 	return word, "", false
+}
+
+// cutModel takes the name of a model off a tag: iquest_tool_call.
+func cutModel(word string) (base string, ok bool) {
+	for _, base := range []string{"tool_call", "tool_calls", "function_call", "function_calls", "arg_key", "arg_value"} {
+		if rest, ok := strings.CutSuffix(word, "_"+base); ok && rest != "" && !strings.Contains(rest, "_") {
+			return base, true
+		}
+	}
+	return word, false
 }
 
 // bars are the bars around DSML, also in the wrong characters and too many.
