@@ -90,15 +90,16 @@ func (a Attachment) write(b *strings.Builder) {
 	if a.MediaType != "" {
 		b.WriteString(", " + a.MediaType)
 	}
-	fmt.Fprintf(b, ", %d bytes, %d characters, %d lines", a.Bytes, a.Characters, a.Lines)
 	switch {
 	case a.seen > 0:
-		fmt.Fprintf(b, ", image %d of this message ===", a.seen)
+		fmt.Fprintf(b, ", %d bytes, image %d of this message ===", a.Bytes, a.seen)
 		return
 	case a.visible():
-		b.WriteString(", an image that you cannot see ===")
+		fmt.Fprintf(b, ", %d bytes, an image that you cannot see ===", a.Bytes)
 		return
-	case a.Whole:
+	}
+	fmt.Fprintf(b, ", %d bytes, %d characters, %d lines", a.Bytes, a.Characters, a.Lines)
+	if a.Whole {
 		fmt.Fprintf(b, ", whole ===\n%s\n=== end of file %s ===", strings.TrimSuffix(a.Text, "\n"), a.ID)
 		return
 	}
