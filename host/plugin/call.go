@@ -61,23 +61,34 @@ func (t *guestTool) Spec() tool.Spec { return t.spec }
 // Call implements tool.Tool. A version that was replaced meanwhile is followed by
 // its successor.
 func (t *guestTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, error) {
-	p := t.plugin
-	module, err := p.load(ctx, t.manager.config.Engine, t.manager.config.Registry)
-	if errors.Is(err, engine.ErrClosed) {
-		if next := t.manager.current(p.record.Name); next != nil && next != p {
-			p = next
-			module, err = p.load(ctx, t.manager.config.Engine, t.manager.config.Registry)
-		}
-	}
+	p, lease, err := t.manager.lease(ctx, t.plugin)
 	if err != nil {
 		return t.unloadable(ctx, err), nil
 	}
+	defer lease.Release()
 	c := guestCall{
-		gate: t.manager.gate, module: module, manifest: p.manifest, tool: t.name,
+		gate: t.manager.gate, module: lease, manifest: p.manifest, tool: t.name,
 		title: t.spec.Title, exposed: t.spec.Name, logger: t.manager.config.Logger,
 	}
 	result, _ := c.run(ctx, in)
 	return result, nil
+}
+
+// lease returns the right to call the plugin, or the version that has come in its place
+// meanwhile: it is taken before anything of the call is done, so that a call finishes on
+// the version that it began with.
+func (m *Manager) lease(ctx context.Context, p *installed) (*installed, *engine.Lease, error) {
+	for {
+		lease, err := p.load(ctx, m.config.Engine, m.config.Registry)
+		if !errors.Is(err, engine.ErrClosed) {
+			return p, lease, err
+		}
+		next := m.current(p.record.Name)
+		if next == nil || next == p {
+			return p, nil, err
+		}
+		p = next
+	}
 }
 
 func (m *Manager) current(name string) *installed {
@@ -107,10 +118,15 @@ func (t *guestTool) unloadable(ctx context.Context, err error) tool.Result {
 		fmt.Sprintf("The tool %s is not available now. Go on without it.", t.spec.Name))
 }
 
+// callable is a module, or the right to call one.
+type callable interface {
+	Call(ctx context.Context, call engine.Call) (engine.Outcome, error)
+}
+
 // guestCall is one call of a tool in a module.
 type guestCall struct {
 	gate     *gate.Gate
-	module   *engine.Module
+	module   callable
 	manifest capability.Manifest
 	// tool is the module's own name of the tool, exposed what the model calls it,
 	// title what a person reads.

@@ -137,6 +137,15 @@ func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.
 // publish stores the plugin and puts it in the place of the version before,
 // whose running calls finish on the old module.
 func (m *Manager) publish(ctx context.Context, p *installed, wasm []byte) error {
+	if before := m.current(p.record.Name); before != nil {
+		// Nobody loads the version before while its file is replaced.
+		select {
+		case before.turn <- struct{}{}:
+			defer func() { <-before.turn }()
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), p.unload(context.WithoutCancel(ctx)))
+		}
+	}
 	record, err := m.config.Registry.Install(ctx, p.record, wasm)
 	if err != nil {
 		return errors.Join(err, p.unload(ctx))

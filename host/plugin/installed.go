@@ -40,9 +40,9 @@ func fromRecord(r registry.Record) (*installed, error) {
 	return &installed{record: r, manifest: m, tools: tools, turn: make(chan struct{}, 1)}, nil
 }
 
-// load returns the compiled module; the first call compiles it, others wait. A
-// load that failed is tried again by the next call.
-func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Registry) (*engine.Module, error) {
+// load returns the right to call the module, which the caller releases; the first call
+// compiles it, others wait. A load that failed is tried again by the next call.
+func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Registry) (*engine.Lease, error) {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -53,7 +53,7 @@ func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Regi
 		return nil, engine.ErrClosed
 	}
 	if p.module != nil {
-		return p.module, nil
+		return p.module.Lease()
 	}
 	record, wasm, err := r.Open(ctx, p.record.Name)
 	if err != nil {
@@ -63,19 +63,24 @@ func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Regi
 		return nil, engine.ErrClosed // another version was installed meanwhile
 	}
 	p.module, err = e.Load(ctx, wasm, engineLimits(p.manifest.Limits))
-	return p.module, err
+	if err != nil {
+		p.module = nil
+		return nil, err
+	}
+	return p.module.Lease()
 }
 
 // unload closes the module for good. Calls that run finish, or are cancelled
-// when ctx is done.
+// when ctx is done. Who wants to load it meanwhile does not wait for them.
 func (p *installed) unload(ctx context.Context) error {
 	p.turn <- struct{}{}
-	defer func() { <-p.turn }()
 	p.gone = true
-	if p.module == nil {
+	module := p.module
+	<-p.turn
+	if module == nil {
 		return nil
 	}
-	return p.module.Close(ctx)
+	return module.Close(ctx)
 }
 
 func engineLimits(l capability.Limits) engine.Limits {

@@ -171,7 +171,10 @@ func (m *Manager) Preload() {
 			if m.life.Err() != nil {
 				return
 			}
-			if _, err := p.load(m.life, m.config.Engine, m.config.Registry); err != nil && m.life.Err() == nil {
+			lease, err := p.load(m.life, m.config.Engine, m.config.Registry)
+			if err == nil {
+				lease.Release()
+			} else if m.life.Err() == nil {
 				m.config.Logger.Warn("a plugin cannot be loaded", "plugin", p.record.Name, "error", err)
 			}
 		}
