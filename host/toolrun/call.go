@@ -149,7 +149,8 @@ func (c *call) accept(docs []tool.Document) []packet.Document {
 }
 
 func (c *call) resultText(result tool.Result, outcome packet.Outcome) string {
-	text := strings.ToValidUTF8(result.Text, "\uFFFD")
+	// No provider takes a NUL, and few take what is no UTF-8.
+	text := strings.ReplaceAll(strings.ToValidUTF8(result.Text, "\uFFFD"), "\x00", "")
 	if n := utf8.RuneCountInString(text); n > MaxResultRunes {
 		text = shorten(text, MaxResultRunes) + fmt.Sprintf("\n[The result was cut: %d of %d characters are shown. Ask for less.]", MaxResultRunes, n)
 	}

@@ -165,7 +165,7 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 		if c.tool != nil {
 			c.spec = c.tool.Spec()
 		}
-		c.arguments, c.argumentsErr = fit(c.spec, req.Arguments)
+		c.arguments, c.argumentsErr = fit(req.Name, c.spec.InputSchema, req.Arguments)
 		if !mergeInto(calls, c) {
 			calls = append(calls, c)
 		}
@@ -255,11 +255,11 @@ func hasLabel(spec tool.Spec, label string) bool {
 
 // fit reads arguments as a JSON object, mended and checked by the tool's schema.
 // The error is a *salvage.Misfit.
-func fit(spec tool.Spec, raw string) (map[string]json.RawMessage, error) {
+func fit(name string, schema json.RawMessage, raw string) (map[string]json.RawMessage, error) {
 	if raw == "" {
 		raw = "{}"
 	}
-	fitted, err := salvage.Fit(salvage.Tool{Name: spec.Name, Parameters: spec.InputSchema}, raw)
+	fitted, err := salvage.Fit(salvage.Tool{Name: name, Parameters: schema}, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -226,24 +227,7 @@ func lines(t *testing.T, packets []packet.Packet) []string {
 	t.Helper()
 	var out []string
 	for _, p := range packets {
-		switch o := p.Obj.(type) {
-		case packet.SessionCreated:
-			o.SessionID = "S"
-			p.Obj = o
-		case packet.RunStarted:
-			o.UserMessageID = "U"
-			for i := range o.Responses {
-				o.Responses[i].MessageID = "A"
-			}
-			p.Obj = o
-		case packet.ReasoningDone:
-			o.DurationMS = 0
-			p.Obj = o
-		case packet.SectionEnd:
-			o.DurationMS = 0
-			p.Obj = o
-		}
-		data, err := packet.EncodeObj(p.Obj)
+		data, err := packet.EncodeObj(timeless(p.Obj))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,6 +238,29 @@ func lines(t *testing.T, packets []packet.Packet) []string {
 		out = append(out, fmt.Sprintf("%d.%d %s", p.Placement.TurnIndex, p.Placement.TabIndex, text))
 	}
 	return out
+}
+
+// timeless is a payload without ids of records and without durations.
+func timeless(obj packet.Obj) packet.Obj {
+	switch o := obj.(type) {
+	case packet.SessionCreated:
+		o.SessionID = "S"
+		return o
+	case packet.RunStarted:
+		o.UserMessageID = "U"
+		o.Responses = slices.Clone(o.Responses)
+		for i := range o.Responses {
+			o.Responses[i].MessageID = "A"
+		}
+		return o
+	case packet.ReasoningDone:
+		o.DurationMS = 0
+		return o
+	case packet.SectionEnd:
+		o.DurationMS = 0
+		return o
+	}
+	return obj
 }
 
 func wantLines(t *testing.T, packets []packet.Packet, want ...string) {

@@ -1,0 +1,78 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// scripted is a tool that does one thing.
+type scripted struct {
+	spec tool.Spec
+	call func(context.Context, tool.Invocation) (tool.Result, error)
+}
+
+func (s scripted) Spec() tool.Spec { return s.spec }
+func (s scripted) Call(ctx context.Context, in tool.Invocation) (tool.Result, error) {
+	return s.call(ctx, in)
+}
+
+// conversationTools are the tools that conversations may name.
+var conversationTools = []tool.Tool{
+	newSearch(), clockTool{}, noteTool{},
+	scripted{tool.Spec{Name: "panics", Title: "Panics"}, func(context.Context, tool.Invocation) (tool.Result, error) { panic("boom") }},
+	scripted{tool.Spec{Name: "errs", Title: "Errs"}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{}, errors.New("a secret of the host")
+	}},
+	scripted{tool.Spec{Name: "fails", Title: "Fails", InputSchema: schema(`"kind":{"type":"string"}`, "kind")}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		var args struct{ Kind tool.FailureKind }
+		if err := json.Unmarshal(in.Arguments, &args); err != nil {
+			return tool.Result{}, err
+		}
+		return tool.Fail(args.Kind, "It went wrong.", "It went wrong; try something else."), nil
+	}},
+	scripted{tool.Spec{Name: "huge", Title: "Huge"}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: strings.Repeat("0123456789", 20_000)}, nil
+	}},
+	scripted{tool.Spec{Name: "silent", Title: "Silent"}, func(context.Context, tool.Invocation) (tool.Result, error) { return tool.Result{}, nil }},
+	scripted{tool.Spec{Name: "garbled", Title: "Garbled"}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: "a\xff\xfe\x00b", Structured: json.RawMessage(`{"no json`)}, nil
+	}},
+	scripted{tool.Spec{Name: "final", Title: "Final", StopsLoop: true}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: "That was all."}, nil
+	}},
+	scripted{tool.Spec{Name: "reminds", Title: "Reminds", Reminder: "Cite what you found."}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: "Found."}, nil
+	}},
+	scripted{tool.Spec{Name: "liar", Title: "Liar", Cites: true}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: "See 1 and 999.", Documents: []tool.Document{
+			{ID: "mine", Ref: in.Refs.Start, Title: "Mine", Source: "liar"}, {ID: "not mine", Ref: 999, Title: "Not mine", Source: "liar"},
+		}}, nil
+	}},
+	scripted{tool.Spec{Name: "typed", Title: "Typed", InputSchema: schema(`"n":{"type":"integer"},"when":{"type":"string","enum":["now","later"]},"tags":{"type":"array","items":{"type":"string"}}`, "n")},
+		func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+			return tool.Result{Text: string(in.Arguments)}, nil
+		}},
+	scripted{tool.Spec{Name: "shows", Title: "Shows"}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		half := 0.5
+		in.Report.Progress("half way", &half)
+		in.Report.Output("stdout", "line\n")
+		in.Report.Output("nonsense", "as text")
+		return tool.Result{Text: "shown", Fuel: 7, HostCalls: []tool.HostCall{{Capability: "kv", Summary: "read k", Decision: "allow", Bytes: 3}},
+			Files: []tool.File{{ID: "f_1", Name: "a.txt", MediaType: "text/plain", Size: 3}}}, nil
+	}},
+	scripted{tool.Spec{Name: "waits", Title: "Waits"}, func(ctx context.Context, _ tool.Invocation) (tool.Result, error) {
+		<-ctx.Done()
+		return tool.Fail(tool.FailureFailed, "Stopped.", "stopped"), nil
+	}},
+	scripted{tool.Spec{Name: "sends", Title: "Sends", Labels: []string{tool.LabelWrites}}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: "Sent."}, nil
+	}},
+}
+
+func schema(properties, required string) json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":["` + required + `"]}`)
+}
