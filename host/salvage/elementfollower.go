@@ -38,8 +38,10 @@ type elementText struct {
 	// bracket stands in the text; bare says that one does.
 	escaped int
 	bare    bool
-	// looked is up to where entities and brackets were looked for.
-	looked int
+	// looked is up to where entities and brackets were looked for; waiting says that
+	// what stands there may become an entity.
+	looked  int
+	waiting bool
 }
 
 func (f *elementFollower) read(in string) {
@@ -184,8 +186,12 @@ func (f *elementFollower) send(in string, end int) {
 		return
 	}
 	x.look(in, end)
-	if x.escaped > 0 && !x.bare {
+	switch {
+	case x.bare:
+	case x.escaped > 0:
 		end = min(end, x.escaped-1)
+	case x.waiting:
+		end = min(end, x.looked)
 	}
 	held := "\r\n"
 	if x.kind == valueTag {
@@ -201,22 +207,21 @@ func (f *elementFollower) send(in string, end int) {
 
 // look looks for entities and for the brackets that show that there are none.
 func (x *elementText) look(in string, end int) {
-	for ; x.looked < end && !x.bare; x.looked++ {
+	for x.waiting = false; x.looked < end && !x.bare; x.looked++ {
 		switch in[x.looked] {
 		case '<', '>':
 			x.bare = true
 		case '&':
-			if x.escaped == 0 && mayBeEntity(in[x.looked:end]) {
+			hit, partial := startsWithAny(in[x.looked:end], entityNames)
+			if partial && !hit {
+				x.waiting = true
+				return
+			}
+			if hit && x.escaped == 0 {
 				x.escaped = x.looked + 1
 			}
 		}
 	}
-}
-
-// mayBeEntity tells whether s begins with an entity, or with the part of one.
-func mayBeEntity(s string) bool {
-	hit, partial := startsWithAny(s, entityNames)
-	return hit || partial
 }
 
 // valid is s with U+FFFD for each byte that is not UTF-8.

@@ -230,6 +230,24 @@ func TestWhatIsToldOfDamagedCallsDoesNotDependOnTheSplit(t *testing.T) {
 	}
 }
 
+func TestAnAmpersandThatBeginsNoEntityHoldsNothingBack(t *testing.T) {
+	tool := salvage.Tool{Name: "write", StreamArgs: true, Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)}
+	o := salvage.Options{Tools: []salvage.Tool{tool}}
+	for _, text := range []string{
+		"<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"text\">salt&urchin'}}\n</tool_call>;\n</parameter>\n</invoke>",
+		"<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"text\">a & b &am</parameter>\n</invoke>\n</minimax:tool_call>",
+	} {
+		whole, _, broken := follow([]string{text}, o)
+		if broken != "" {
+			t.Fatal(broken)
+		}
+		got, _, broken := follow(strings.Split(text, ""), o)
+		if broken != "" || !reflect.DeepEqual(got, whole) {
+			t.Errorf("byte by byte %+v %s, whole %+v\n%q", got, broken, whole, text)
+		}
+	}
+}
+
 func TestAnArgumentIsToldBeforeItsCallIsWhole(t *testing.T) {
 	tool := salvage.Tool{Name: "write", StreamArgs: true, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"n":{"type":"integer"}}}`)}
 	for name, text := range map[string]string{
