@@ -136,7 +136,7 @@ var edges = []string{
 	"<|END_OF_TURN_TOKEN|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>", "<end_of_turn>", "<start_of_turn>", "<turn|>", "<|turn>",
 	"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|assistant|>", "<|user|>", "<|observation|>", "<|system|>",
 	"<|end_of_msg|>", "<eos>", "<bos>", "[EOS]", "<|im_middle|>", "<|endofprompt|>", "[e~[", "<[EOS]>", "<|im_assistant|>",
-	"<|start_of_role|>", "<|end_of_role|>", "<｜Assistant｜>", "<｜User｜>", "<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|hy_eos|>", "<|role_end|>", "<|iquest_end|>", "<|ifm|im_end|>", "<|ifm|endoftext|>", "<|from|>assistant", "<|from|> assistant",
+	"<|start_of_role|>", "<|end_of_role|>", "<｜Assistant｜>", "<｜User｜>", "<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|hy_eos|>", "<|role_end|>", "<|iquest_end|>", "<|ifm|im_end|>", "<|ifm|endoftext|>", "<|assistant_start|>", "<|assistant_end|>", "<|from|>assistant", "<|from|> assistant",
 }
 
 // reasoners are the markers of reasoning.

@@ -71,6 +71,9 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 	}
 	t.word = in[from:j]
 	t.kind = tagKinds[t.word]
+	if t.marked && t.word == "calls" {
+		t.kind = wrapperTag
+	}
 	if namespace && strings.HasPrefix(t.word, "function") && t.kind == functionTag {
 		return t, no // XSLT has these
 	}
@@ -175,6 +178,9 @@ func skipPrefix(in string, j int) (int, answer) {
 	}
 	if k, open = skipBars(in, k+len("DSML")); open {
 		return j, unknown
+	}
+	if k < len(in) && in[k] == ' ' {
+		k++
 	}
 	return k, yes
 }
