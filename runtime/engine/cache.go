@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -26,17 +27,22 @@ const sumName = "sum"
 // deleted without the others, with a checksum over all of it. The compiler reads
 // lengths from these files before it checks anything; a damaged length would take
 // all memory.
-type cache struct{ dir string }
+type cache struct {
+	dir string
+	// max is how many bytes are kept; less than 0 means any number.
+	max int64
+	now func() time.Time
+}
 
 // openCache makes the folder, private to this user.
-func openCache(dir string) (*cache, error) {
+func openCache(dir string, max int64, now func() time.Time) (*cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return &cache{dir: dir}, nil
+	return &cache{dir, max, now}, nil
 }
 
 // folder returns the folder of the module with these (hardened) bytes.
@@ -57,17 +63,28 @@ func (c *cache) open(folder string) (code wazero.CompilationCache, hit bool, err
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, false, err
 	}
+	if hit {
+		// The time of the checksum's file is when the module was used last. Without it
+		// the module only counts as older.
+		now := c.now()
+		_ = os.Chtimes(filepath.Join(folder, sumName), now, now)
+	}
 	code, err = wazero.NewCompilationCacheWithDir(folder)
 	return code, hit, err
 }
 
-// seal writes the checksum over what is in the folder now.
+// seal writes the checksum over what is in the folder now, and makes room for it.
 func (c *cache) seal(folder string) error {
 	sum, err := folderSum(folder)
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(folder, sumName), []byte(sum))
+	path := filepath.Join(folder, sumName)
+	if err := writeFile(path, []byte(sum)); err != nil {
+		return err
+	}
+	now := c.now()
+	return errors.Join(os.Chtimes(path, now, now), c.prune(folder))
 }
 
 // intact reports whether the folder has the content that it was sealed with.

@@ -36,6 +36,10 @@ type Config struct {
 	// CacheDir is where compiled code is kept, in a folder per module. It is created
 	// with mode 0700: what is in it is executed. "" keeps compiled code in memory.
 	CacheDir string
+	// CacheBytes is how much compiled code is kept on disk, in bytes; what was used least
+	// recently goes first, and what was compiled last always stays. 0 means 1 GiB, a
+	// negative number any amount.
+	CacheBytes int64
 	// Spares is the number of instances beside those that run a call that each module
 	// keeps ready once it has been called. 0 means 1; a negative number means that each
 	// call makes its own.
@@ -84,6 +88,9 @@ func New(_ context.Context, config Config) (*Engine, error) {
 	case config.Spares < 0:
 		config.Spares = 0
 	}
+	if config.CacheBytes == 0 {
+		config.CacheBytes = 1 << 30
+	}
 	if config.IdleAfter <= 0 {
 		config.IdleAfter = time.Minute
 	}
@@ -101,7 +108,7 @@ func New(_ context.Context, config Config) (*Engine, error) {
 		world: abi.World{Now: config.Now, Start: config.Now(), Random: config.Random},
 	}
 	if config.CacheDir != "" {
-		c, err := openCache(config.CacheDir)
+		c, err := openCache(config.CacheDir, config.CacheBytes, config.Now)
 		if err != nil {
 			return nil, fmt.Errorf("open the cache of compiled modules: %w", err)
 		}

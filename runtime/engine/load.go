@@ -118,7 +118,8 @@ func fits(info *wasmbin.Module, limits Limits) error {
 const pageBytes = 64 << 10
 
 // compile compiles the hardened bytes for m. Code from the cache that turns out to
-// be damaged is deleted and compiled once more.
+// be damaged is deleted and compiled once more. A cache that cannot be used, as on a full
+// disk, costs time and keeps no module from running.
 func (e *Engine) compile(ctx context.Context, m *Module, hardened []byte) error {
 	select {
 	case e.compiling <- struct{}{}:
@@ -126,20 +127,31 @@ func (e *Engine) compile(ctx context.Context, m *Module, hardened []byte) error 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	cached, err := e.compileOnce(ctx, m, hardened)
-	if err != nil && cached && ctx.Err() == nil {
-		_, err = e.compileOnce(ctx, m, hardened)
+	if e.cache == nil {
+		_, err := e.compileOnce(ctx, m, hardened, "")
+		return err
 	}
-	return err
+	folder := e.cache.folder(hardened)
+	cached, err := e.compileOnce(ctx, m, hardened, folder)
+	if err != nil && cached && ctx.Err() == nil {
+		_, err = e.compileOnce(ctx, m, hardened, folder)
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if _, again := e.compileOnce(ctx, m, hardened, ""); again != nil {
+		return again
+	}
+	e.config.Logger.Warn("compiled code cannot be kept", "module", m.sha256, "error", err)
+	return nil
 }
 
-// compileOnce sets m's runtime and code. cached says whether code from the cache
-// was there to be used. After an error the module's folder in the cache is gone.
-func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte) (cached bool, err error) {
+// compileOnce sets m's runtime and code. folder is the module's in the cache, "" to keep
+// its code in memory only; cached says whether code was there to be used. After an error
+// the folder is gone.
+func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte, folder string) (cached bool, err error) {
 	config := runtimeConfig()
-	var folder string
-	if e.cache != nil {
-		folder = e.cache.folder(hardened)
+	if folder != "" {
 		if m.cache, cached, err = e.cache.open(folder); err != nil {
 			return false, fmt.Errorf("open the module's cache of compiled code: %w", err)
 		}
@@ -165,7 +177,7 @@ func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte) (c
 	if m.compiled, err = e.compileGuarded(ctx, m.runtime, hardened); err != nil {
 		return cached, err
 	}
-	if e.cache != nil && !cached {
+	if folder != "" && !cached {
 		if err := e.cache.seal(folder); err != nil {
 			return cached, fmt.Errorf("seal the module's cache of compiled code: %w", err)
 		}

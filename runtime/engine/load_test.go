@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
@@ -178,6 +179,91 @@ func TestRefusedModuleLeavesNothingInCache(t *testing.T) {
 	}
 	if got := cacheFiles(t, dir); len(got) != 0 {
 		t.Errorf("cache = %v", got)
+	}
+}
+
+// TestCacheKeepsWhatWasUsedLast has room for three modules' code of four.
+func TestCacheKeepsWhatWasUsedLast(t *testing.T) {
+	dir := t.TempDir()
+	version := func(n byte) []byte {
+		var b w.Module
+		b.Func("call", number, 0, w.Const32(0))
+		b.Func("version", number, 0, w.Const32(int32(n)))
+		return b.Bytes()
+	}
+	if err := os.Mkdir(filepath.Join(dir, "not-ours"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(dir, "not-ours", "file")
+	if err := os.WriteFile(foreign, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_700_000_000, 0)
+	loadAll := func(max int64, versions ...byte) {
+		e := newEngine(t, engine.Config{CacheDir: dir, CacheBytes: max, Now: func() time.Time { return now }})
+		for _, n := range versions {
+			now = now.Add(time.Minute)
+			m, err := e.Load(t.Context(), version(n), engine.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	folders := func() map[string]int64 {
+		sizes := map[string]int64{}
+		for path, info := range cacheFiles(t, dir) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(path, dir+"/"), "/")
+			if name != "not-ours" {
+				sizes[name] += info.Size()
+			}
+		}
+		return sizes
+	}
+	loadAll(-1, 1)
+	first := folders()
+	var each int64
+	var oldest string
+	for oldest, each = range first {
+	}
+	room := 3*each + each/2
+	loadAll(room, 2, 3, 1, 4) // 2 was used least recently
+	after := folders()
+	if len(after) != 3 || after[oldest] == 0 {
+		t.Fatalf("the cache has %d modules; the one that was used again is there: %v", len(after), after[oldest] > 0)
+	}
+	loadAll(room, 2) // compiled again; 3 goes
+	loadAll(room, 1, 4)
+	if again := folders(); len(again) != 3 || again[oldest] == 0 {
+		t.Errorf("cache = %v", again)
+	}
+	loadAll(1, 5) // nothing fits; the last one stays
+	if last := folders(); len(last) != 1 || last[oldest] != 0 {
+		t.Errorf("cache = %v", last)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Errorf("what is not the cache's was deleted: %v", err)
+	}
+}
+
+// TestUnusableCacheKeepsNoModuleFromRunning puts a file where the cache's folder was.
+func TestUnusableCacheKeepsNoModuleFromRunning(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	e := newEngine(t, engine.Config{CacheDir: dir})
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := e.Load(t.Context(), asking(), engine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Call(t.Context(), engine.Call{Export: "call"}); err != nil {
+		t.Error(err)
 	}
 }
 

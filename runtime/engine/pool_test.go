@@ -126,10 +126,10 @@ func TestABrokenInstanceIsThrownAway(t *testing.T) {
 		host  func(cancel func()) engine.HostFunc
 		kind  engine.CallKind // "" for none
 	}{
-		"trap":    {ending(w.Unreachable), engine.Limits{}, nil, engine.Trap},
-		"exit":    {ending(w.Const32(3), w.Call(1)), engine.Limits{}, nil, engine.Exit},
-		"exit 0":  {ending(w.Const32(0), w.Call(1)), engine.Limits{}, nil, ""},
-		"fuel":    {ending(forever...), engine.Limits{Fuel: 1000}, nil, engine.CPU},
+		"trap":   {ending(w.Unreachable), engine.Limits{}, nil, engine.Trap},
+		"exit":   {ending(w.Const32(3), w.Call(1)), engine.Limits{}, nil, engine.Exit},
+		"exit 0": {ending(w.Const32(0), w.Call(1)), engine.Limits{}, nil, ""},
+		"fuel":   {ending(forever...), engine.Limits{Fuel: 1000}, nil, engine.CPU},
 		"timeout": {ending(askHost...), engine.Limits{Timeout: quick}, func(func()) engine.HostFunc {
 			return func(ctx context.Context, _ []byte) []byte { <-ctx.Done(); return nil }
 		}, engine.Timeout},
@@ -206,8 +206,9 @@ func TestCallsAndSwapsLeaveMemoryFlat(t *testing.T) {
 	var current atomic.Pointer[engine.Module]
 	current.Store(version(0))
 	var done atomic.Int64
+	var swapped atomic.Bool
 	work := func(worker int) {
-		for n := 0; done.Add(1) <= calls; n++ {
+		for n := 0; done.Add(1) <= calls || !swapped.Load(); n++ {
 			var lease *engine.Lease
 			for lease == nil {
 				lease, _ = current.Load().Lease()
@@ -237,15 +238,14 @@ func TestCallsAndSwapsLeaveMemoryFlat(t *testing.T) {
 			running.Go(func() { work(worker) })
 		}
 		for n := range swaps {
-			for done.Load() < int64(n)*calls/int64(swaps) && done.Load() < calls {
-				runtime.Gosched()
-			}
 			old := current.Swap(version(n + 1))
 			if err := old.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
 		}
+		swapped.Store(true)
 		running.Wait()
+		swapped.Store(false)
 	}
 	done.Store(calls * 9 / 10) // the first thousand show what is normal
 	round(3)
