@@ -44,7 +44,7 @@ export function when(iso: string, now: Date = new Date()): string {
 
 /** The argument that says best what a call is about, for the card's one line. */
 export function subject(block: Pick<ToolBlock, 'args' | 'draftArgs'>): string {
-  const args = block.args ?? block.draftArgs;
+  const args = decoded(block.args ?? block.draftArgs);
   if (typeof args === 'string') return args;
   if (typeof args !== 'object' || args === null) return '';
   const named = args as Record<string, unknown>;
@@ -59,13 +59,29 @@ export function subject(block: Pick<ToolBlock, 'args' | 'draftArgs'>): string {
   return '';
 }
 
+/** Arguments that the host did not take apart, such as those of a tool that does not exist. */
+function decoded(args: unknown): unknown {
+  if (typeof args !== 'string' || !args.startsWith('{')) return args;
+  try {
+    return JSON.parse(args);
+  } catch {
+    return args;
+  }
+}
+
 /** What came of a call, or how far it is, in a few words; '' where there is nothing to say. */
 export function toolResult(block: ToolBlock): string {
   if (block.outcome !== null && block.outcome !== 'ok') return outcomeWord(block.outcome);
+  if (isAsking(block)) return 'waiting for your answer';
   if (block.documents.length > 0) return count(block.documents.length, 'document');
   if (block.files.length > 0) return count(block.files.length, 'file');
   if (block.outcome === null) return block.progress;
   return block.args !== undefined && block.tool.includes('search') ? 'nothing found' : '';
+}
+
+/** Whether the call waits for a person. */
+export function isAsking(block: Pick<ToolBlock, 'asks' | 'outcome'>): boolean {
+  return block.outcome === null && block.asks.some((a) => a.resolution === '');
 }
 
 const OUTCOMES: Record<string, string> = {

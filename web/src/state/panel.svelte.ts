@@ -13,6 +13,8 @@ export interface Source {
 class Panel {
   source = $state.raw<Source | null>(null);
   text = $state('');
+  /** Of the whole text. */
+  mediaType = $state('');
   loading = $state(false);
   error = $state('');
   /** Gets the focus back when the pane closes. */
@@ -40,8 +42,11 @@ class Panel {
     this.error = '';
     try {
       const read = shown.document.source === 'file' ? api.readFile : api.readDocument;
-      const { text } = await read(shown.document.id);
-      if (this.source === shown) this.text = text;
+      const { text, media_type } = await read(shown.document.id);
+      if (this.source === shown) {
+        this.mediaType = media_type;
+        this.text = text;
+      }
     } catch (error) {
       if (this.source === shown) this.error = (error as Error).message;
     }

@@ -116,7 +116,7 @@ class Sessions {
     };
     this.hidden = new Set([...this.hidden, id]);
     undo.offer({
-      words: `“${title}” is deleted.`,
+      words: `Deleted “${title}”`,
       commit: (atLast) => {
         if (atLast) api.deleteSessionAtLast(id);
         else void this.#delete(id).finally(show);

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { findPassage } from './passage';
+
+const cut = (text: string, passage: string): string | null => {
+  const found = findPassage(text, passage);
+  return found && text.slice(...found);
+};
+
+describe('a passage', () => {
+  it('is found through markup, line ends and the dots of what was left out', () => {
+    const text = '# Oil\n\nThe **light** burns\n`colza` oil, 40 litres a night.\n\nMore.';
+    expect(cut(text, '… The light burns colza oil, 40 litres …')).toBe('The **light** burns\n`colza` oil, 40 litres');
+  });
+
+  it('is placed by its beginning, or its end, where the rest is not there', () => {
+    const text = `Before. ${'The lamp is lit at six in the evening and put out at eight in the morning, so says the book. '}After.`;
+    expect(cut(text, 'The lamp is lit at six in the evening and put out at eight in the morning, so says the book. Something else follows.')).toMatch(/^The lamp is lit at six/);
+    expect(cut(text, 'Something else before it. The lamp is lit at six in the evening and put out at eight in the morning, so says the book.')).toMatch(/so says the book$/);
+  });
+
+  it('keeps its place behind letters of two code units and letters that grow in lower case', () => {
+    expect(cut('𝒜𝒜 İİ: Die Straße am Meer ist lang.', 'die straße am meer')).toBe('Die Straße am Meer');
+    expect(cut('x 漢字の長い文章がここにあります𠮷 y', '漢字の長い文章がここにあります𠮷')).toBe('漢字の長い文章がここにあります𠮷');
+  });
+
+  it('is not found where it is not, nor where it is too short to say anything', () => {
+    expect(cut('The lamp is lit at six.', 'The lamp is put out at eight.')).toBeNull();
+    expect(cut('The lamp is lit at six.', 'lamp')).toBeNull();
+    expect(cut('The lamp is lit at six.', '…')).toBeNull();
+  });
+});
