@@ -51,6 +51,9 @@ const PARALLEL = [
   { text: ['It is told in the guide [1].'] },
 ];
 
+/** 200 KB of everything that Markdown can bring, in the pieces of a fast model. */
+const LONG = [...Array.from({ length: 170 }, (_, i) => RICH.replace('## Tides', `## ${i + 1}. Tides`)).join('\n\n').matchAll(/[^]{1,40}/g)].map((m) => m[0]);
+
 const inPieces = (text: string): string[] => text.match(/[^]{1,4000}/g) ?? [];
 
 const children: ChildProcess[] = [];
@@ -104,9 +107,11 @@ async function startModels(folder: string): Promise<Map<string, string>> {
     parallel: ['--script', written('parallel', Array.from({ length: 40 }, () => PARALLEL).flat())],
   };
   const urls = new Map<string, string>();
-  for (const name of MODELS) {
-    urls.set(name, await start(program, scripts[name], (line) => /^http:\S+/.exec(line)?.[0]));
-  }
+  const serve = async (name: string, args: string[]): Promise<unknown> =>
+    urls.set(name, await start(program, args, (line) => /^http:\S+/.exec(line)?.[0]));
+  for (const name of MODELS) await serve(name, scripts[name]);
+  // Only what is measured needs it.
+  if (process.env['BULKHEAD_E2E_LONG']) await serve('long', ['--script', written('long', [{ text: LONG, interval_ms: 2 }])]);
   return urls;
 }
 

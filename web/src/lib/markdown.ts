@@ -130,6 +130,60 @@ const highlightOf = (env: unknown): Highlight => (env as Env).highlight;
 md.renderer.rules['fence'] = (tokens, index, _options, env) => code(tokens[index]?.content ?? '', tokens[index]?.info ?? '', highlightOf(env));
 md.renderer.rules['code_block'] = (tokens, index, _options, env) => code(tokens[index]?.content ?? '', '', highlightOf(env));
 
+/** A top-level block as it is drawn, and the line of its source that it begins in, from 0. */
+export interface Part {
+  html: string;
+  line: number;
+}
+
+/** What a text is rendered with, beside its own words. */
+export interface Context {
+  citations: readonly Citation[];
+  supports: readonly SupportMark[];
+  highlight: Highlight;
+}
+
+/** What one part of a text leaves for the next: uses of citations, and link definitions. */
+export interface Carried {
+  seen: Map<number, number>;
+  references: Record<string, unknown>;
+}
+
+/**
+ * Renders text, a whole or the part of one that begins at a top-level block. whole
+ * is what the graded ranges of context count in. carried is changed. The result
+ * is null where the text is nested deeper than the parser goes.
+ */
+export function renderParts(text: string, whole: string, context: Context, carried: Carried): Part[] | null {
+  const ours: Env & Pick<Carried, 'references'> = {
+    citations: new Map(context.citations.map((c) => [c.number, c])),
+    doubts: doubtsOf(whole, context.supports),
+    seen: carried.seen,
+    references: carried.references,
+    highlight: context.highlight,
+  };
+  // The renderer's own type of env holds only what it adds itself.
+  const env = ours as unknown as Parameters<typeof md.parse>[1];
+  const tokens = md.parse(text, env);
+  if (tokens.some((token) => token.level >= MAX_LEVEL)) return null;
+  const parts: Part[] = [];
+  let start = 0;
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i];
+    if (!token || token.level !== 0 || token.nesting === 1) continue;
+    const group = tokens.slice(start, i + 1);
+    start = i + 1;
+    parts.push({ html: md.renderer.render(group, md.options, env), line: group[0]?.map?.[0] ?? 0 });
+  }
+  return parts;
+}
+
+/**
+ * What is nested deeper than the parser goes would be left out. No reader gains
+ * from such a shape, so all of it is shown as it was written.
+ */
+export const renderPlain = (text: string): string[] => [`<p class="plain">${escape(text)}</p>`];
+
 /**
  * Renders text as the HTML of its top-level blocks, one string each. The caller
  * sanitises each before it shows it. While an answer streams only the last ones
@@ -141,28 +195,8 @@ export function renderMarkdown(
   supports: readonly SupportMark[] = [],
   highlight: Highlight = () => null,
 ): string[] {
-  const ours: Env = {
-    citations: new Map(citations.map((c) => [c.number, c])),
-    doubts: doubtsOf(text, supports),
-    seen: new Map(),
-    highlight,
-  };
-  // The renderer's own type of env holds only what it adds itself.
-  const env = ours as unknown as Parameters<typeof md.parse>[1];
-  const tokens = md.parse(text, env);
-  // What is nested deeper than the parser goes would be left out. No reader gains
-  // from such a shape, so all of it is shown as it was written.
-  if (tokens.some((token) => token.level >= MAX_LEVEL)) return [`<p class="plain">${escape(text)}</p>`];
-  const blocks: string[] = [];
-  let start = 0;
-  for (let i = 0; i < tokens.length; i++) {
-    const token = tokens[i];
-    if (!token || token.level !== 0 || token.nesting === 1) continue;
-    const group = tokens.slice(start, i + 1);
-    start = i + 1;
-    blocks.push(md.renderer.render(group, md.options, env));
-  }
-  return blocks;
+  const parts = renderParts(text, text, { citations, supports, highlight }, { seen: new Map(), references: {} });
+  return parts?.map((part) => part.html) ?? renderPlain(text);
 }
 
 /**

@@ -61,7 +61,9 @@ export function useMath(md: InstanceType<typeof MarkdownIt>): void {
           if (tex.join('').trim() === '') return false;
           if (!silent) {
             state.line = n + 1;
-            state.push('math_block', '', 0).content = tex.join('\n').trim();
+            const token = state.push('math_block', '', 0);
+            token.content = tex.join('\n').trim();
+            token.map = [startLine, n + 1];
           }
           return true;
         }
