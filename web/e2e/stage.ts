@@ -21,6 +21,7 @@ interface Ack {
   session_id?: string;
   user_message_id?: string;
   message_ids?: string[];
+  live_runs?: { run: string; epoch: number }[];
 }
 
 const recorded = (name: string): Packet[] =>
@@ -32,9 +33,10 @@ const recorded = (name: string): Packet[] =>
 /** Sets the stage for the next question of the page; it must not be loaded yet. */
 export async function setStage(page: Page, name: string): Promise<Stage> {
   const lines = recorded(name);
-  let at = 0;
+  const played: Packet[] = [];
   let told: (ack: Ack) => void;
   const asked = new Promise<Ack>((done) => (told = done));
+  let run = '';
   let near: WebSocketRoute | undefined;
   await page.routeWebSocket(/\/api\/v1\/ws$/, (socket) => {
     near = socket;
@@ -42,17 +44,34 @@ export async function setStage(page: Page, name: string): Promise<Stage> {
     far.onMessage((message) => {
       const frame = JSON.parse(String(message)) as Ack;
       if (frame.type === 'packets') return;
-      socket.send(message);
-      if (frame.type === 'ack' && frame.user_message_id !== undefined) told(frame);
+      if (frame.type === 'ack' && frame.user_message_id !== undefined) {
+        run = frame.run ?? '';
+        told(frame);
+      }
+      // To the page the run is as live as what was played of it, whatever the host's own is.
+      if (frame.live_runs) frame.live_runs = frame.live_runs.filter((r) => r.run !== run);
+      socket.send(JSON.stringify(frame));
     });
+    socket.onMessage((message) => {
+      const frame = JSON.parse(String(message)) as { type: string; id: string; run?: string; epoch?: number };
+      if (frame.type === 'resume' && frame.run === run) socket.send(JSON.stringify({ type: 'ack', id: frame.id, run, epoch: frame.epoch }));
+      else far.send(message);
+    });
+  });
+  await page.route('**/api/v1/runs/*/packets?*', async (route) => {
+    const ack = await asked;
+    if (!route.request().url().includes(run)) return route.fallback();
+    return route.fulfill({ json: { run, epoch: ack.epoch, packets: played, done: played.length === lines.length } });
   });
   return {
     play: async (until = () => false) => {
       const ack = await asked;
       const packets: Packet[] = [];
-      while (at < lines.length) {
-        const line = lines[at++] as Packet;
-        packets.push({ ...line, run: ack.run ?? '', epoch: ack.epoch ?? 1, obj: placed(line.obj, ack) });
+      while (played.length < lines.length) {
+        const line = lines[played.length] as Packet;
+        const packet = { ...line, run, epoch: ack.epoch ?? 1, obj: placed(line.obj, ack) };
+        packets.push(packet);
+        played.push(packet);
         if (until(line)) break;
       }
       near?.send(JSON.stringify({ type: 'packets', packets }));
