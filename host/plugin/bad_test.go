@@ -128,7 +128,7 @@ func TestABadFileIsRefusedWithASentence(t *testing.T) {
 		{"unknown import", foreign.Bytes(), plugin.Unsupported, "wasi:filesystem"},
 		{"unknown field in the manifest", packed(t, good, `{"manifest":1,"name":"a","version":"1","tools":{"bad":{"mergo":"q"}}}`), plugin.BadManifest, "tools.bad.mergo"},
 		{"manifest that is not JSON", packed(t, good, `{`), plugin.BadManifest, "JSON"},
-		{"a command", only("_start"), plugin.Unsupported, "list_tools"},
+		{"a command", only("_start"), plugin.BadTools, "wasi-command"},
 		{"nothing exported", only("x"), plugin.Unsupported, "list_tools"},
 		{"list is no JSON", guestWith("tools", traps), plugin.BadTools, "JSON"},
 		{"no tools", guestWith(`{"tools":[]}`, traps), plugin.BadTools, "0 tools"},

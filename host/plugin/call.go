@@ -14,6 +14,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/files"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
 
@@ -67,7 +68,7 @@ func (t *guestTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, 
 	}
 	defer lease.Release()
 	c := guestCall{
-		gate: t.manager.gate, module: lease, manifest: p.manifest, tool: t.name,
+		gate: t.manager.gate, module: lease, manifest: p.manifest, assets: p.assets, tool: t.name,
 		title: t.spec.Title, exposed: t.spec.Name, logger: t.manager.config.Logger,
 	}
 	result, _ := c.run(ctx, in)
@@ -120,7 +121,9 @@ func (t *guestTool) unloadable(ctx context.Context, err error) tool.Result {
 
 // callable is a module, or the right to call one.
 type callable interface {
+	spoken
 	Call(ctx context.Context, call engine.Call) (engine.Outcome, error)
+	Run(ctx context.Context, c engine.Command) (engine.CommandOutcome, error)
 }
 
 // guestCall is one call of a tool in a module.
@@ -128,6 +131,8 @@ type guestCall struct {
 	gate     *gate.Gate
 	module   callable
 	manifest capability.Manifest
+	// assets are the files that came with the plugin, nil for none.
+	assets *files.Assets
 	// tool is the module's own name of the tool, exposed what the model calls it,
 	// title what a person reads.
 	tool, exposed, title string
@@ -135,6 +140,9 @@ type guestCall struct {
 	logger               *slog.Logger
 	// log takes what the guest logs, nil for the logger.
 	log func(level, message string)
+	// listChanged is told when the guest says that its tools have changed, nil for
+	// nobody.
+	listChanged func()
 }
 
 // run calls the tool. What went wrong is in the result.
@@ -167,31 +175,7 @@ func (c guestCall) through(ctx context.Context, g *gate.Call, in tool.Invocation
 				fmt.Sprintf("The tool %s was not run, because it was not approved. Go on without it.", c.exposed)), engine.Outcome{}
 		}
 	}
-	input, err := c.input(ctx, in)
-	if err != nil {
-		return tool.Fail(tool.FailureInput, fmt.Sprintf("%s got arguments that are not a JSON object.", c.title),
-			fmt.Sprintf("The arguments of %s are not a JSON object. Write an object such as {\"name\":\"value\"}, as its schema says.", c.exposed)), engine.Outcome{}
-	}
-	log := c.log
-	if log == nil {
-		log = c.logTo(in)
-	}
-	out, err := c.module.Call(ctx, engine.Call{
-		Export: "call_tool", Input: input, Config: c.config, Log: log, HTTP: extismHTTP(g),
-		Host: func(name string) engine.HostFunc {
-			f := g.Host(name)
-			if f == nil {
-				return nil
-			}
-			return func(ctx context.Context, block []byte) []byte {
-				return f(context.WithValue(ctx, reporterKey{}, in.Report), block)
-			}
-		},
-	})
-	if err != nil {
-		return c.failed(ctx, err), out
-	}
-	return c.result(out.Output), out
+	return c.serve(ctx, g, in)
 }
 
 func (c guestCall) logTo(in tool.Invocation) func(level, message string) {
@@ -211,14 +195,7 @@ func (c guestCall) logTo(in tool.Invocation) func(level, message string) {
 
 // input builds what call_tool reads. Beyond refs and now, the context has what
 // the tool needs and the grant of capability context allows.
-func (c guestCall) input(ctx context.Context, in tool.Invocation) ([]byte, error) {
-	args := bytes.TrimSpace(in.Arguments)
-	if len(args) == 0 {
-		args = []byte("{}")
-	}
-	if args[0] != '{' || !json.Valid(args) {
-		return nil, errors.New("the arguments are not a JSON object")
-	}
+func (c guestCall) input(ctx context.Context, in tool.Invocation, args json.RawMessage) ([]byte, error) {
 	meta := map[string]any{
 		"bulkhead/refs": in.Refs,
 		"bulkhead/now":  in.Now.UTC().Format(time.RFC3339),
@@ -237,9 +214,21 @@ func (c guestCall) input(ctx context.Context, in tool.Invocation) ([]byte, error
 		}
 	}
 	return json.Marshal(map[string]any{
-		"request": map[string]any{"name": c.tool, "arguments": json.RawMessage(args)},
+		"request": map[string]any{"name": c.tool, "arguments": args},
 		"context": map[string]any{"id": in.CallID, "_meta": meta},
 	})
+}
+
+// object returns arguments that are a JSON object, {} for none.
+func object(arguments json.RawMessage) (json.RawMessage, error) {
+	args := bytes.TrimSpace(arguments)
+	if len(args) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	if args[0] != '{' || !json.Valid(args) {
+		return nil, errors.New("the arguments are not a JSON object")
+	}
+	return args, nil
 }
 
 func fillContext(meta map[string]any, fields []string, known tool.Context) {

@@ -22,8 +22,8 @@ type Files interface {
 	Branch(ctx context.Context, p store.Principal, sessionID, leafMessageID string) ([]store.Message, error)
 }
 
-// files serves the capability files.
-type files struct{ store Files }
+// attachments serves the capability files.
+type attachments struct{ store Files }
 
 type fileListArgs struct{}
 
@@ -45,7 +45,7 @@ type fileView struct {
 	CreatedAt  string `json:"created_at"`
 }
 
-func (f files) functions() []gate.Function {
+func (f attachments) functions() []gate.Function {
 	return []gate.Function{
 		gate.Typed("file_list", capability.Files, func(fileListArgs) string { return "list files" }, f.list),
 		gate.Typed("file_read", capability.Files, func(a fileReadArgs) string { return "read file " + a.FileID }, f.read),
@@ -53,7 +53,7 @@ func (f files) functions() []gate.Function {
 }
 
 // reach returns the right under which the call reads.
-func (f files) reach(ctx context.Context) (*capability.FilesParams, error) {
+func (f attachments) reach(ctx context.Context) (*capability.FilesParams, error) {
 	if f.store == nil {
 		return nil, gate.Errorf(gate.Unavailable, "This host keeps no files.")
 	}
@@ -67,7 +67,7 @@ func (f files) reach(ctx context.Context) (*capability.FilesParams, error) {
 // reached returns the files that the call may read, in the order in which they
 // were attached: those of the person, or those on the path of messages that the
 // run answers.
-func (f files) reached(ctx context.Context, c *gate.Call, params *capability.FilesParams) ([]store.File, error) {
+func (f attachments) reached(ctx context.Context, c *gate.Call, params *capability.FilesParams) ([]store.File, error) {
 	p := store.Principal{UserID: c.User}
 	if params.Scope == "user" {
 		list, err := f.store.Files(ctx, p)
@@ -107,7 +107,7 @@ func (f files) reached(ctx context.Context, c *gate.Call, params *capability.Fil
 	return list, nil
 }
 
-func (f files) list(ctx context.Context, c *gate.Call, _ fileListArgs) (any, error) {
+func (f attachments) list(ctx context.Context, c *gate.Call, _ fileListArgs) (any, error) {
 	params, err := f.reach(ctx)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (f files) list(ctx context.Context, c *gate.Call, _ fileListArgs) (any, err
 	return map[string]any{"files": views}, nil
 }
 
-func (f files) read(ctx context.Context, c *gate.Call, a fileReadArgs) (any, error) {
+func (f attachments) read(ctx context.Context, c *gate.Call, a fileReadArgs) (any, error) {
 	params, err := f.reach(ctx)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func Inspect(ctx context.Context, e *engine.Engine, wasm []byte) (Inspection, er
 	if err != nil {
 		return Inspection{}, err
 	}
-	module, err := e.Load(ctx, wasm, engineLimits(manifest.Limits))
+	module, err := e.Load(ctx, wasm, engineLimits(manifest))
 	if err != nil {
 		return Inspection{}, loadError(err)
 	}

@@ -113,11 +113,15 @@ func readManifest(wasm []byte, fallback string) (capability.Manifest, json.RawMe
 
 // prepare loads a module and lists its tools, with nothing granted.
 func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.Manifest, raw json.RawMessage) (*installed, error) {
-	module, err := m.config.Engine.Load(ctx, wasm, engineLimits(manifest.Limits))
+	assets, err := readAssets(wasm, manifest)
+	if err != nil {
+		return nil, err
+	}
+	module, err := m.config.Engine.Load(ctx, wasm, engineLimits(manifest))
 	if err != nil {
 		return nil, loadError(err)
 	}
-	tools, err := listTools(ctx, module)
+	tools, err := listTools(ctx, module, manifest)
 	if err != nil {
 		return nil, errors.Join(err, module.Close(ctx))
 	}
@@ -130,7 +134,7 @@ func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.
 			Name: manifest.Name, Version: manifest.Version, Manifest: raw, Tools: stored,
 			Enabled: true, InstalledAt: m.config.Now().UTC(),
 		},
-		manifest: manifest, tools: tools, turn: make(chan struct{}, 1), module: module,
+		manifest: manifest, tools: tools, turn: make(chan struct{}, 1), module: module, assets: assets,
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
+	"github.com/bulkhead-host/bulkhead/sandbox/files"
 )
 
 // installed is one version of an installed plugin. All but its module is
@@ -21,6 +22,8 @@ type installed struct {
 	// fields below.
 	turn   chan struct{}
 	module *engine.Module
+	// assets came with the module, nil for none; they are set with it.
+	assets *files.Assets
 	gone   bool
 }
 
@@ -62,12 +65,16 @@ func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Regi
 	if record.SHA256 != p.record.SHA256 {
 		return nil, engine.ErrClosed // another version was installed meanwhile
 	}
-	p.module, err = e.Load(ctx, wasm, engineLimits(p.manifest.Limits))
+	assets, err := readAssets(wasm, p.manifest)
 	if err != nil {
-		p.module = nil
 		return nil, err
 	}
-	return p.module.Lease()
+	module, err := e.Load(ctx, wasm, engineLimits(p.manifest))
+	if err != nil {
+		return nil, err
+	}
+	p.module, p.assets = module, assets
+	return module.Lease()
 }
 
 // unload closes the module for good. Calls that run finish, or are cancelled
@@ -83,9 +90,13 @@ func (p *installed) unload(ctx context.Context) error {
 	return module.Close(ctx)
 }
 
-func engineLimits(l capability.Limits) engine.Limits {
+// engineLimits are what a module is loaded with: its manifest's limits, and WASI's files
+// where it has any.
+func engineLimits(m capability.Manifest) engine.Limits {
+	l := m.Limits
+	_, workspace := m.Asks(capability.Workspace)
 	return engine.Limits{
 		MemoryMiB: l.MemoryMiB, Timeout: l.Timeout(), OutputBytes: l.OutputBytes, Concurrency: l.Concurrency,
-		Fuel: l.Fuel, Fresh: l.Isolation == "fresh",
+		Fuel: l.Fuel, Fresh: l.Isolation == "fresh", Files: m.Assets != "" || workspace && !m.Implicit || m.Protocol == capability.ProtocolWASICommand,
 	}
 }

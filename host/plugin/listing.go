@@ -2,14 +2,10 @@ package plugin
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
-
-	"github.com/bulkhead-host/bulkhead/runtime/engine"
 )
 
 // The bounds of what list_tools may answer.
@@ -27,36 +23,6 @@ type listedTool struct {
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-}
-
-// listTools asks a module for its tools in a dry run, with no capability at all.
-func listTools(ctx context.Context, m *engine.Module) ([]listedTool, error) {
-	if p := m.Protocol(); p != engine.ToolsV2 {
-		return nil, &Error{Kind: Unsupported, Message: fmt.Sprintf(
-			"The module exports %s; a plugin for this host exports list_tools and call_tool (tools.v2).", protocolWords(p))}
-	}
-	out, err := m.Call(ctx, engine.Call{
-		Export: "list_tools", Input: []byte(`{"context":{"id":"install","_meta":{}}}`), Limits: engine.Limits{Timeout: listTimeout},
-	})
-	var failed *engine.CallError
-	if errors.As(err, &failed) && ctx.Err() == nil {
-		return nil, &Error{Kind: BadTools, Message: "The module cannot list its tools: " + failed.Message, cause: err}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list the tools of a module: %w", err)
-	}
-	return parseTools(out.Output)
-}
-
-func protocolWords(p engine.Protocol) string {
-	switch p {
-	case engine.ToolsV1:
-		return "describe and call (tools.v1)"
-	case engine.WASICommand:
-		return "_start (a WASI command)"
-	default:
-		return "no protocol of tools that is known"
-	}
 }
 
 // parseTools reads the answer of list_tools. It returns an *Error of kind

@@ -21,6 +21,9 @@ var (
 	searchWASM, searchPortable, probeWASM []byte
 	// memoryWASM and filesWASM are built-in plugins with their manifests.
 	memoryWASM, filesWASM, openURLWASM []byte
+	// servletWASM speaks tools.v1, hyperWASM imports what hyper-mcp's plugins do, and
+	// commandWASM is a WASI program.
+	servletWASM, hyperWASM, commandWASM []byte
 )
 
 func TestMain(m *testing.M) {
@@ -50,6 +53,14 @@ func buildAll(dir string) (err error) {
 		return err
 	}
 	if probeWASM, err = build(probe, "./testdata/probe"); err != nil {
+		return err
+	}
+	for name, wasm := range map[string]*[]byte{"servlet": &servletWASM, "hyper": &hyperWASM} {
+		if *wasm, err = build(filepath.Join(dir, name+".wasm"), "./testdata/"+name); err != nil {
+			return err
+		}
+	}
+	if commandWASM, err = build(filepath.Join(dir, "command.wasm"), "../../runtime/engine/testdata/command", "-buildmode=exe"); err != nil {
 		return err
 	}
 	for name, wasm := range map[string]*[]byte{"memory": &memoryWASM, "files": &filesWASM, "open_url": &openURLWASM} {

@@ -102,7 +102,7 @@ func New(ctx context.Context, config Config) (*Manager, error) {
 	var err error
 	functions := hostFunctions(config.Knowledge, config.Storage, web{config.Egress, egress.NewRate(config.Now)})
 	functions = append(functions, memory{config.Memories, config.MemoryChanged}.functions()...)
-	functions = append(functions, files{config.Files}.functions()...)
+	functions = append(functions, attachments{config.Files}.functions()...)
 	functions = append(functions, model{config.Models, &ledger{}}.functions()...)
 	m.gate, err = gate.New(gate.Config{
 		Functions: functions,

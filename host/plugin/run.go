@@ -102,12 +102,16 @@ func Run(ctx context.Context, with Surroundings, r Request) (response Response, 
 	if err != nil {
 		return Response{}, err
 	}
-	module, err := with.Engine.Load(ctx, r.WASM, engineLimits(manifest.Limits))
+	assets, err := readAssets(r.WASM, manifest)
+	if err != nil {
+		return Response{}, err
+	}
+	module, err := with.Engine.Load(ctx, r.WASM, engineLimits(manifest))
 	if err != nil {
 		return Response{}, loadError(err)
 	}
 	defer func() { err = errors.Join(err, module.Close(ctx)) }()
-	tools, err := listTools(ctx, module)
+	tools, err := listTools(ctx, module, manifest)
 	if err != nil {
 		return Response{}, err
 	}
@@ -126,7 +130,7 @@ func Run(ctx context.Context, with Surroundings, r Request) (response Response, 
 		r.Log = func(string, string) {}
 	}
 	c := guestCall{
-		gate: g, module: module, manifest: manifest, tool: r.Tool, exposed: r.Tool, title: r.Tool,
+		gate: g, module: module, manifest: manifest, assets: assets, tool: r.Tool, exposed: r.Tool, title: r.Tool,
 		config: r.Config, logger: slog.New(slog.DiscardHandler), log: r.Log,
 	}
 	result, out := c.run(ctx, r.Meta.invocation(r, with.Now()))

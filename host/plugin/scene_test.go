@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -35,6 +36,8 @@ type scene struct {
 	owner   store.Principal
 	// guard lets requests out, nil for none.
 	guard *egress.Guard
+	// logger takes what the manager logs, nil for nobody.
+	logger *slog.Logger
 	// models answer plugins, nil for none.
 	models plugin.Models
 	// changes are what was told of memories.
@@ -81,7 +84,7 @@ func (s *scene) start(t *testing.T) {
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
 		Engine: s.engine, Registry: reg, Storage: s.store.Space("sandbox"), Audit: s.log, Knowledge: s.base,
 		Models: s.models, Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
-		Egress: s.guard, Now: func() time.Time { return noon },
+		Egress: s.guard, Logger: s.logger, Now: func() time.Time { return noon },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,9 @@ import (
 // function. The instance is then made within the call.
 var ErrNeedsCall = errors.New("initialisation needs a call")
 
+// ErrOutput ends a command that writes more than it may.
+var ErrOutput = errors.New("the output is too large")
+
 // errInterrupted ends a call whose context is done, when it asks for fuel or calls a
 // host function.
 var errInterrupted = errors.New("the call was stopped")

@@ -3,6 +3,7 @@ package abi
 import (
 	"bytes"
 	"context"
+	"io"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/bulkhead-host/bulkhead/runtime/linear"
+	"github.com/bulkhead-host/bulkhead/runtime/vfs"
 )
 
 // HostFunc serves one import of extism:host/user: one block in, one block out. It
@@ -56,6 +58,20 @@ type Call struct {
 	Log func(level, message string)
 	// MemoryBytes bounds linear memory and kernel memory together.
 	MemoryBytes uint64
+	// Mounts are the files that WASI shows, to a module that was linked with files.
+	Mounts []vfs.Mount
+	// Command is what a WASI program runs with, nil for other calls.
+	Command *Command
+}
+
+// Command is what a WASI program sees beside its files.
+type Command struct {
+	// Args are the arguments, the program's name first.
+	Args  []string
+	Stdin []byte
+	// Stdout takes its output, Stderr a copy of what also goes to the log. Stdout may
+	// end the call by a panic with ErrOutput.
+	Stdout, Stderr io.Writer
 }
 
 // State is what the host keeps for one instance and the call that it serves.

@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -54,10 +55,26 @@ type World struct {
 // clockResolution is the step of the guest's clocks that it is told.
 const clockResolution = sys.ClockResolution(time.Microsecond)
 
-// ModuleConfig returns what WASI shows to the instance: no arguments, environment,
-// files or sockets; an empty stdin; stdout and stderr to the call's log; the clocks and
-// the random bytes of the world; a sleep that ends with the call.
+// ModuleConfig returns what WASI shows to the instance: no environment and no sockets;
+// no arguments, files or stdin but what the call brings; stdout and stderr to the call's
+// log, or where a command's go; the clocks and the random bytes of the world; a sleep that
+// ends with the call.
 func (s *State) ModuleConfig(world World) wazero.ModuleConfig {
+	config := s.machineConfig(world)
+	if s.call == nil {
+		return config
+	}
+	config = s.mountFiles(config, s.call.Mounts)
+	if c := s.call.Command; c != nil {
+		config = config.WithArgs(c.Args...).
+			WithStdin(stopping{s, bytes.NewReader(c.Stdin), nil}).
+			WithStdout(stopping{s, nil, c.Stdout}).
+			WithStderr(stopping{s, nil, io.MultiWriter(c.Stderr, &s.stderr)})
+	}
+	return config
+}
+
+func (s *State) machineConfig(world World) wazero.ModuleConfig {
 	return wazero.NewModuleConfig().
 		WithName("").
 		WithStartFunctions().

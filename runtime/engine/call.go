@@ -38,8 +38,12 @@ type Call struct {
 	// Log receives log lines, stdout (as info) and stderr (as warn), on the call's
 	// goroutine. level is trace, debug, info, warn or error. nil drops them.
 	Log func(level, message string)
+	// Mounts are files that WASI shows, to a module that was loaded with Limits.Files.
+	Mounts []Mount
 	// Limits narrows the module's limits for this call.
 	Limits Limits
+
+	command *abi.Command // for Run
 }
 
 // Outcome is the result of a call.
@@ -134,7 +138,7 @@ func (m *Module) callable(export string) error {
 func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome, from source) error {
 	request := &abi.Call{
 		Input: call.Input, Config: call.Config, Host: call.Host, HTTP: call.HTTP, Log: m.guardLog(call.Log),
-		MemoryBytes: limits.memoryBytes(),
+		MemoryBytes: limits.memoryBytes(), Mounts: call.Mounts, Command: call.command,
 	}
 	state, i, err := from.begin(ctx, call.Export, request, limits.Fuel)
 	var code uint64

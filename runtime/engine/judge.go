@@ -28,6 +28,10 @@ func (m *Module) judge(ctx context.Context, limits Limits, export string, state 
 	if errors.Is(err, abi.ErrFuel) {
 		return &CallError{Kind: CPU, Message: fmt.Sprintf("The plugin was stopped: cpu budget spent (%d instructions).", limits.Fuel)}
 	}
+	if errors.Is(err, abi.ErrOutput) {
+		return &CallError{Kind: OutputTooLarge, Message: fmt.Sprintf(
+			"The plugin wrote more than %d bytes, which is its limit. Return less, or in parts.", limits.OutputBytes)}
+	}
 	var hostPanic *abi.HostPanic
 	if errors.As(err, &hostPanic) {
 		m.engine.config.Logger.Error("a host function panicked", "module", m.sha256, "function", hostPanic.Function,

@@ -28,5 +28,11 @@ func (l *Lease) Call(ctx context.Context, call Call) (Outcome, error) {
 	return l.module.timed(ctx, call)
 }
 
+// Protocol is Module.Protocol.
+func (l *Lease) Protocol() Protocol { return l.module.Protocol() }
+
+// Speaks is Module.Speaks.
+func (l *Lease) Speaks(p Protocol) bool { return l.module.Speaks(p) }
+
 // Release ends the lease. It must be called once.
 func (l *Lease) Release() { l.release() }

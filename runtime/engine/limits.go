@@ -21,6 +21,11 @@ type Limits struct {
 	// Fresh gives each call an instance that was made for it, also where one could be
 	// reset. It has no meaning for one call.
 	Fresh bool
+	// Files gives the module the functions of WASI that open and change files. Each of
+	// its calls gets an instance of its own, and the files that the call mounts. A
+	// module that exports _start and no tools has them anyway. It has no meaning for
+	// one call.
+	Files bool
 }
 
 // DefaultLimits returns the limits of a module that names none.
@@ -62,6 +67,7 @@ func (l Limits) within(other Limits) Limits {
 		OutputBytes: min(l.OutputBytes, other.OutputBytes),
 		Concurrency: min(l.Concurrency, other.Concurrency),
 		Fresh:       l.Fresh,
+		Files:       l.Files,
 	}
 }
 

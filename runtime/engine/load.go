@@ -76,6 +76,7 @@ func (e *Engine) check(wasm []byte, limits Limits) (*Module, []byte, error) {
 		return nil, nil, refusal(err)
 	}
 	limits = limits.or(DefaultLimits())
+	limits.Files = limits.Files || protocolOf(info) == WASICommand
 	if err := fits(info, limits); err != nil {
 		return nil, nil, err
 	}
@@ -167,7 +168,7 @@ func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte, fo
 			}
 		}
 	}()
-	err = abi.Link(ctx, m.runtime, m.info.Imports, abi.Options{Files: m.Protocol() == WASICommand})
+	err = abi.Link(ctx, m.runtime, m.info.Imports, abi.Options{Files: m.limits.Files})
 	if err == nil {
 		err = abi.LinkMeter(ctx, m.runtime)
 	}

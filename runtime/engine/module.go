@@ -87,7 +87,7 @@ func newModule(e *Engine, info *wasmbin.Module, limits Limits, sum string) *Modu
 		gone:   make(chan struct{}),
 	}
 	m.life, m.kill = context.WithCancel(context.Background())
-	if m.Protocol() == WASICommand {
+	if limits.Files {
 		m.spareless.Store(true)
 	}
 	return m
@@ -97,19 +97,32 @@ func newModule(e *Engine, info *wasmbin.Module, limits Limits, sum string) *Modu
 func (m *Module) Protocol() Protocol { return protocolOf(m.info) }
 
 func protocolOf(info *wasmbin.Module) Protocol {
+	for _, p := range []Protocol{ToolsV2, ToolsV1, WASICommand} {
+		if speaks(info, p) {
+			return p
+		}
+	}
+	return Unknown
+}
+
+// Speaks reports whether the module has the exports of a protocol; some have those of
+// several.
+func (m *Module) Speaks(p Protocol) bool { return speaks(m.info, p) }
+
+func speaks(info *wasmbin.Module, p Protocol) bool {
 	has := func(name string) bool {
 		_, ok := info.Export(name, wasmbin.ExternFunc)
 		return ok
 	}
-	switch {
-	case has("list_tools") && has("call_tool"):
-		return ToolsV2
-	case has("describe") && has("call"):
-		return ToolsV1
-	case has("_start"):
-		return WASICommand
+	switch p {
+	case ToolsV2:
+		return has("list_tools") && has("call_tool")
+	case ToolsV1:
+		return has("describe") && has("call")
+	case WASICommand:
+		return has("_start")
 	}
-	return Unknown
+	return false
 }
 
 // Imports returns the functions that the module imports, in its order.

@@ -23,7 +23,7 @@ const maxGlobals = 4096
 // resettable reports whether instances of the module can be reset. The module must be
 // valid.
 func resettable(info *wasmbin.Module, limits Limits) bool {
-	return !limits.Fresh && protocolOf(info) != WASICommand && settable(info) && wasmbin.Steady(info)
+	return !limits.Fresh && !limits.Files && settable(info) && wasmbin.Steady(info)
 }
 
 // settable reports whether the host can set all mutable globals of the module: it knows

@@ -82,9 +82,18 @@ type ToolEntry struct {
 
 // WASIEntry says how a tool call becomes a run of a WASI program.
 type WASIEntry struct {
-	// Argv are the arguments; {name} is replaced by the tool's argument.
+	// Title and Description are what a tool of another protocol says of itself; ""
+	// takes the name, and the plugin's description.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// InputSchema is a JSON Schema of type object; without one, each {name} in Argv
+	// and the text for stdin are strings that a call must have.
+	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+	// Argv are the arguments, the program's name first; {name} is replaced by the
+	// tool's argument. Arguments that a call leaves out take their entry with them,
+	// and an entry that is {name} alone becomes one entry for each of a list.
 	Argv []string `json:"argv"`
-	// Stdin is none, arguments or text; "" is none.
+	// Stdin is none, arguments (their JSON) or text (the argument text); "" is none.
 	Stdin string `json:"stdin,omitempty"`
 	// Stdout is text or json; "" is text.
 	Stdout string `json:"stdout,omitempty"`
@@ -216,6 +225,9 @@ func (m *Manifest) check() error {
 		if err := m.Tools[name].check(at("tools", name), m.Protocol); err != nil {
 			return err
 		}
+		if name == AnyTool && m.Tools[name].WASI != nil {
+			return fault(at("tools", name)+".wasi", "each tool of a wasi-command is named")
+		}
 	}
 	return nil
 }
@@ -297,13 +309,31 @@ func (e ToolEntry) check(path, protocol string) error {
 	if protocol != ProtocolWASICommand {
 		return fault(path+".wasi", "it is for the protocol wasi-command only")
 	}
-	for i, code := range e.WASI.OKExitCodes {
+	return e.WASI.check(path + ".wasi")
+}
+
+func (e *WASIEntry) check(path string) error {
+	for i, code := range e.OKExitCodes {
 		if code < 0 || code > 255 {
-			return fault(fmt.Sprintf("%s.wasi.ok_exit_codes[%d]", path, i), "%d is not between 0 and 255", code)
+			return fault(fmt.Sprintf("%s.ok_exit_codes[%d]", path, i), "%d is not between 0 and 255", code)
 		}
 	}
-	return first(oneOf(path+".wasi.stdin", e.WASI.Stdin, "none", "arguments", "text"),
-		oneOf(path+".wasi.stdout", e.WASI.Stdout, "text", "json"))
+	if len(e.Argv) == 0 {
+		return fault(path+".argv", "it must have an entry, the program's name")
+	}
+	for i, arg := range e.Argv {
+		if strings.ContainsRune(arg, 0) {
+			return fault(fmt.Sprintf("%s.argv[%d]", path, i), "an argument cannot have a zero byte")
+		}
+	}
+	var schema struct {
+		Type string `json:"type"`
+	}
+	if len(e.InputSchema) > 0 && (json.Unmarshal(e.InputSchema, &schema) != nil || schema.Type != "object") {
+		return fault(path+".input_schema", "it must be a JSON Schema with \"type\":\"object\"")
+	}
+	return first(oneOf(path+".stdin", e.Stdin, "none", "arguments", "text"),
+		oneOf(path+".stdout", e.Stdout, "text", "json"))
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -1,6 +1,7 @@
-// Command packtool puts a manifest into a module: packtool MODULE MANIFEST OUT. The
-// result is a plugin in one file. OUT may be MODULE. It checks that the manifest is
-// JSON, not what it says.
+// Command packtool puts a manifest into a module, and the plugin's files where there are
+// any: packtool MODULE MANIFEST OUT [ASSETS]. The result is a plugin in one file. OUT may
+// be MODULE; ASSETS is a tar archive. It checks that the manifest is JSON, not what it
+// says.
 package main
 
 import (
@@ -20,8 +21,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("usage: packtool MODULE MANIFEST OUT")
+	if len(args) != 3 && len(args) != 4 {
+		return fmt.Errorf("usage: packtool MODULE MANIFEST OUT [ASSETS]")
 	}
 	wasm, err := os.ReadFile(args[0])
 	if err != nil {
@@ -37,6 +38,15 @@ func run(args []string) error {
 	out, err := pack.WithSection(wasm, pack.SectionManifest, manifest)
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	if len(args) == 4 {
+		assets, err := os.ReadFile(args[3])
+		if err != nil {
+			return err
+		}
+		if out, err = pack.WithSection(out, pack.SectionAssets, assets); err != nil {
+			return fmt.Errorf("%s: %w", args[3], err)
+		}
 	}
 	return replace(args[2], out)
 }

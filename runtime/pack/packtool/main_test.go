@@ -32,6 +32,28 @@ func TestRunPacksManifestInPlace(t *testing.T) {
 	}
 }
 
+func TestRunPacksAssets(t *testing.T) {
+	dir := t.TempDir()
+	module, manifest, assets := filepath.Join(dir, "m.wasm"), filepath.Join(dir, "manifest.json"), filepath.Join(dir, "a.tar")
+	var m wasmtest.Module
+	m.Func("_start", nil, 0)
+	write(t, module, m.Bytes())
+	write(t, manifest, []byte(`{"manifest":1}`))
+	write(t, assets, []byte("the files"))
+	if err := run([]string{module, manifest, module, assets}); err != nil {
+		t.Fatal(err)
+	}
+	wasm, err := os.ReadFile(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{pack.SectionManifest: `{"manifest":1}`, pack.SectionAssets: "the files"} {
+		if got, _, err := pack.Section(wasm, name); err != nil || string(got) != want {
+			t.Errorf("section %s = %q, %v", name, got, err)
+		}
+	}
+}
+
 func TestRunRefusesWhatIsNoManifest(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m")
