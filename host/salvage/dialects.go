@@ -84,7 +84,7 @@ var dialects = []dialect{
 	{name: "solar", open: []string{"<|tool_call:start|>", "<|tool_call:begin|>"}, close: []string{"<|tool_call:end|>"}, body: solarBody},
 	{name: "plamo", open: []string{"<|plamo:begin_tool_request:plamo|>", "<|plamo:begin_tool_request|>"}, close: []string{"<|plamo:end_tool_request:plamo|>", "<|plamo:end_tool_request|>"}, body: plamoBody},
 	{name: "outputs", open: bothBars("tool▁outputs▁begin"), close: bothBars("tool▁outputs▁end"), body: skipBody},
-	{name: "harmony headless", open: []string{"commentary to=", "analysis to=", "assistant to=", "to=functions."}, lineStart: true, body: harmonyBody},
+	{name: "harmony headless", open: []string{"commentary to=", "analysis to=", "assistant to=", "to="}, lineStart: true, body: harmonyBody},
 	{name: "tool_code", open: []string{"tool_code"}, lineStart: true, body: toolCodeBody},
 	{name: "tool fence", open: []string{"```tool_code\n", "```tool_call\n", "```tool_calls\n"}, lineStart: true, body: toolFenceBody},
 }
@@ -93,6 +93,9 @@ var dialects = []dialect{
 // <function name="NAME">, <invoke name="NAME">, also with a namespace. Their
 // openers are tags, which tagAt reads.
 var elementDialect = dialect{name: "element", close: []string{"</function>", "</invoke>"}, body: functionBody}
+
+// museDialect is that of Muse-Glimmer, whose elements have a namespace of their own.
+var museDialect = dialect{name: "muse", close: elementDialect.close, body: functionBody, guess: true}
 
 // closeDialect reads what stands behind the closing token of Kimi K3.
 var closeDialect = dialect{name: "kimi_k3 close", open: []string{"<|close|>"}, body: openBody}
@@ -136,7 +139,7 @@ var edges = []string{
 	"<|END_OF_TURN_TOKEN|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>", "<end_of_turn>", "<start_of_turn>", "<turn|>", "<|turn>",
 	"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|assistant|>", "<|user|>", "<|observation|>", "<|system|>",
 	"<|end_of_msg|>", "<eos>", "<bos>", "[EOS]", "<|im_middle|>", "<|endofprompt|>", "[e~[", "<[EOS]>", "<|im_assistant|>",
-	"<|start_of_role|>", "<|end_of_role|>", "<｜Assistant｜>", "<｜User｜>", "<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|hy_eos|>", "<|role_end|>", "<|iquest_end|>", "<|ifm|im_end|>", "<|ifm|endoftext|>", "<|assistant_start|>", "<|assistant_end|>", "<|from|>assistant", "<|from|> assistant",
+	"<|start_of_role|>", "<|end_of_role|>", "<｜Assistant｜>", "<｜User｜>", "<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|hy_eos|>", "<|eot|>", "<|role_end|>", "<|iquest_end|>", "<|ifm|im_end|>", "<|ifm|endoftext|>", "<|assistant_start|>", "<|assistant_end|>", "<|from|>assistant", "<|from|> assistant",
 }
 
 // reasoners are the markers of reasoning.
@@ -152,6 +155,7 @@ var reasoners = []struct {
 	{[]string{"[THINK]"}, []string{"[/THINK]"}},
 	{[]string{"<|START_THINKING|>"}, []string{"<|END_THINKING|>"}},
 	{[]string{"<seed:think>"}, []string{"</seed:think>"}},
+	{[]string{"<|think:start|>"}, []string{"<|think:end|>"}},
 	{[]string{"<mm:think>"}, []string{"</mm:think>"}},
 	{[]string{"<ifm|think>", "<ifm|think_fast>", "<ifm|think_faster>"}, []string{"</ifm|think>", "</ifm|think_fast>", "</ifm|think_faster>"}},
 	{[]string{"<think:opensource>"}, []string{"</think:opensource>"}},

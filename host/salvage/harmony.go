@@ -13,7 +13,7 @@ func (c *call) readHarmony(in string, final bool) (int, verdict) {
 	}
 	at, after, v := c.find.scan(in, []string{"<|message|>"}, final)
 	if c.d.lineStart { // the tokens are missing
-		at, after, v = headless(in, final)
+		at, after, v = headless(in, final, c.opener == "to=" && !strings.HasPrefix(in, "functions."))
 	}
 	if v == more {
 		switch {
@@ -45,9 +45,22 @@ func (c *call) readHarmony(in string, final bool) (int, verdict) {
 }
 
 // headless finds the end of a header whose first token is missing, or all of them.
-func headless(in string, final bool) (at, after int, v verdict) {
+// A plain header is a recipient and the token that ends it.
+func headless(in string, final, plain bool) (at, after int, v verdict) {
 	for i := 0; i < len(in) && i < maxHead; i++ {
 		switch {
+		case plain && in[i] != '<' && in[i] != ' ' && !nameByte(in[i]):
+			return 0, 0, reject
+		case plain && in[i] == '<':
+			hit, partial := startsWithAny(in[i:], []string{"<|message|>", "<|channel|>", "<|constrain|>"})
+			switch {
+			case partial && !final:
+				return 0, 0, more
+			case !hit:
+				return 0, 0, reject
+			}
+			plain = false
+			i--
 		case in[i] == '{':
 			return i, i, done
 		case strings.HasPrefix(in[i:], "<|message|>"):

@@ -174,6 +174,9 @@ func (h *header) bracket(c byte) (int, verdict, bool) {
 		}
 	case c == '(':
 		h.name = strings.TrimPrefix(h.name, "call:")
+		if builtin, ok := strings.CutSuffix(h.name, ".call"); ok && (h.c.d.body == pythonTagBody || h.c.tools.listed(builtin)) {
+			h.name = builtin
+		}
 		return h.found(shapePython)
 	case h.junk && c != '[':
 		return 0, reject, false

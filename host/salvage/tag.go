@@ -32,8 +32,8 @@ var tagKinds = map[string]tagKind{
 type tag struct {
 	kind    tagKind
 	closing bool
-	// word is the name without a namespace, attrs what stands behind it.
-	word, attrs string
+	// word is the name without its namespace, attrs what stands behind it.
+	word, namespace, attrs string
 	// marked says that a prefix shows that the tag is one of calls.
 	marked bool
 	// empty says that the tag closes itself.
@@ -59,6 +59,7 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 	}
 	t.marked = a == yes
 	from, namespace := j, false
+	first := j
 	for j < len(in) && (letter(in[j]) || in[j] == '-') && j-from < 32 {
 		j++
 		if j < len(in) && (in[j] == ':' || in[j] == '|') && tagKinds[in[from:j]] == otherTag { // a namespace
@@ -69,7 +70,7 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 	if j >= len(in) {
 		return t, undecided(final || j-i > maxTag)
 	}
-	t.word = in[from:j]
+	t.word, t.namespace = in[from:j], in[first:from]
 	t.kind = tagKinds[t.word]
 	if t.marked && t.word == "calls" {
 		t.kind = wrapperTag

@@ -365,7 +365,11 @@ func (p *Parser) crossTag(h hit) {
 		p.entered()
 	case h.tag.kind == functionTag:
 		name, _ := h.tag.attribute("name")
-		p.open(&elementDialect, h.text)
+		d := &elementDialect
+		if h.tag.namespace == "atem:" {
+			d = &museDialect
+		}
+		p.open(d, h.text)
 		p.call.head = &head{name: name}
 	default:
 		d := &dialects[1]

@@ -1,6 +1,7 @@
 package salvage
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,12 +23,19 @@ func (c *call) until(in string, markers []string, final bool) (body string, afte
 
 // readSolar reads NAME and <|tool_arg:start|>K<|tool_arg:value|>V<|tool_arg:end|>.
 func (c *call) readSolar(in string, final bool) (int, verdict) {
-	body, after, ok := c.until(in, c.d.close, final)
+	body, after, ok := c.until(in, append(c.d.open, c.d.close...), final)
 	if !ok {
 		return 0, more
 	}
+	cut := after > len(body) && slices.Contains(c.d.open, in[len(body):after])
+	if cut { // the next call: the closing token is missing
+		after = len(body)
+	}
 	parts := strings.Split(body, "<|tool_arg:start|>")
-	raw := rawCall{name: strings.TrimSpace(parts[0]), guess: true}
+	if cut && !strings.Contains(parts[0], "\n") {
+		return after, done
+	}
+	raw := rawCall{name: strings.TrimSpace(parts[0])}
 	for _, part := range parts[1:] {
 		key, text, _ := strings.Cut(part, "<|tool_arg:value|>")
 		text, _, _ = strings.Cut(text, "<|tool_arg:end|>")

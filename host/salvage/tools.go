@@ -102,9 +102,11 @@ func (t *toolset) resolve(name string) string {
 	if t.listed(name) {
 		return name
 	}
-	plain := strings.TrimSuffix(withoutIndex(name), ".call")
-	if t.listed(plain) {
-		return plain
+	plain := withoutIndex(name)
+	for _, known := range []string{plain, plain[:len(plain)/2]} {
+		if t.listed(known) && (len(known) != len(plain)/2 || plain == known+"."+known) {
+			return known
+		}
 	}
 	for _, p := range prefixes {
 		if short, ok := strings.CutPrefix(plain, p); ok && short != "" {
