@@ -119,6 +119,9 @@ func (p *Parser) closing(in string, final bool) (int, answer) {
 			return 0, unknown
 		}
 	}
+	if n, a := p.strayFence(in, final); a != no {
+		return n, a
+	}
 	m, a := theLexer.match(in, final)
 	if a == unknown {
 		return 0, unknown
@@ -145,6 +148,35 @@ func (p *Parser) closing(in string, final bool) (int, answer) {
 		return 1, yes
 	}
 	return 0, no
+}
+
+// strayFence passes over the end of a code fence that was never opened, where the
+// closing token of the call follows.
+func (p *Parser) strayFence(in string, final bool) (int, answer) {
+	const fence = "```"
+	d := p.after.d
+	if p.after.fenced || d == nil || len(d.close) == 0 || in[0] != '`' {
+		return 0, no
+	}
+	if !strings.HasPrefix(in, fence) {
+		return 0, decideUnknown(!final && strings.HasPrefix(fence, in))
+	}
+	j, a := nextToken(in, len(fence), final)
+	if a != no {
+		return 0, onlyUnknown(a)
+	}
+	hit, partial := startsWithAny(in[j:], d.close)
+	if hit {
+		return len(fence), yes
+	}
+	return 0, decideUnknown(partial && !final)
+}
+
+func decideUnknown(b bool) answer {
+	if b {
+		return unknown
+	}
+	return no
 }
 
 func onlyUnknown(a answer) answer {

@@ -221,7 +221,11 @@ func (r *gemmaReader) value() value {
 			return stringValue(s)
 		}
 	}
-	return guessed(r.bare())
+	s := r.bare()
+	if n, ok := jsonNumber(s); ok && strings.HasSuffix(s, ".") {
+		return value{kind: number, str: n}
+	}
+	return guessed(s)
 }
 
 // apostrophes reads a string between single quotes, in which backslashes mean

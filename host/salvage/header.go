@@ -196,9 +196,12 @@ func (h *header) bracket(c byte) (int, verdict, bool) {
 
 // fence passes the opening of a code fence.
 func (h *header) fence(rest string) (int, verdict, bool) {
-	end := strings.IndexByte(rest, '\n')
+	end := strings.IndexAny(rest, "\n{[")
+	if end >= 0 && rest[end] != '\n' { // on the same line
+		end--
+	}
 	switch {
-	case end >= 0 && end < 24 && strings.HasPrefix(rest, "```"):
+	case end >= 2 && end < 24 && strings.HasPrefix(rest, "```"):
 		h.i += end + 1
 		h.c.fenced = true
 		return 0, more, true
