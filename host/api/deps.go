@@ -61,5 +61,5 @@ type ModelCatalog interface {
 	Looks() bool
 	Refresh(ctx context.Context) error
 	// Offers lists what a server says it has.
-	Offers(ctx context.Context, baseURL string, apiKey llm.Key) ([]string, error)
+	Offers(ctx context.Context, m config.Model) ([]string, error)
 }

@@ -31,13 +31,18 @@ type modelBody struct {
 	// APIKey is taken and never given back.
 	APIKey        string `json:"api_key"`
 	ContextTokens int    `json:"context_tokens"`
+	// NativeTools is auto, yes or no.
+	NativeTools string `json:"native_tools"`
+	// Tuning are the settings that are seldom needed, under the names that they have
+	// in the file.
+	config.Tuning
 	// Default makes it the default model.
 	Default bool `json:"default"`
 }
 
 func (b modelBody) config() config.Model {
 	return config.Model{Name: b.Name, Provider: config.Provider(b.Provider), BaseURL: b.BaseURL, Model: b.Model,
-		APIKey: llm.NewKey(b.APIKey), ContextTokens: b.ContextTokens}
+		APIKey: llm.NewKey(b.APIKey), ContextTokens: b.ContextTokens, NativeTools: config.NativeTools(b.NativeTools), Tuning: b.Tuning}
 }
 
 // modelView is a model as an operator sees it.
@@ -156,7 +161,7 @@ func (s *Server) modelOffers(c *fiber.Ctx) error {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, offersLimit)
 	defer cancel()
-	names, err := models.Offers(ctx, b.BaseURL, llm.NewKey(b.APIKey))
+	names, err := models.Offers(ctx, b.config())
 	if err != nil {
 		return offersFault(err)
 	}

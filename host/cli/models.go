@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/trial"
 )
@@ -55,7 +56,9 @@ type NewModel struct {
 	Model         string `json:"model,omitempty"`
 	APIKey        string `json:"api_key,omitempty"`
 	ContextTokens int    `json:"context_tokens,omitempty"`
-	Default       bool   `json:"default,omitempty"`
+	NativeTools   string `json:"native_tools,omitempty"`
+	config.Tuning
+	Default bool `json:"default,omitempty"`
 }
 
 // maxKeyBytes bounds a key that is read from a stream.

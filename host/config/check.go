@@ -92,6 +92,10 @@ func (k *checker) model(path string, m *Model) {
 	}
 	k.oneOf(path+".native_tools", string(m.NativeTools), "auto", "yes", "no")
 	k.oneOf(path+".provider", string(m.Provider), "openai", "anthropic", "ollama", "extractive")
+	for _, mistake := range m.Tuning.Check(m.Provider) {
+		at := path + "." + mistake.Field
+		k.add(at, "%s %s", at, mistake.Says)
+	}
 	if m.Provider == ProviderExtractive {
 		return
 	}

@@ -64,16 +64,20 @@ type Model struct {
 	// Provider says how to talk to the endpoint; required.
 	Provider Provider `yaml:"provider"`
 	// BaseURL is the endpoint's address, such as http://127.0.0.1:11434/v1.
-	// Required for openai; for ollama the default is its usual address.
+	// Required for openai; for ollama and anthropic the default is their usual
+	// address.
 	BaseURL string `yaml:"base_url"`
 	// Model is the endpoint's own name of the model; required but for extractive.
 	Model string `yaml:"model"`
 	// APIKey is the credential: ${env:NAME}, ${secret:NAME} or the text itself.
 	APIKey llm.Key `yaml:"api_key"`
-	// ContextTokens is the size of the model's window in tokens, 0 where unknown.
+	// ContextTokens is the size of the model's window in tokens, 0 for what the
+	// provider says. Ollama is told to use it, as far as the model has it.
 	ContextTokens int `yaml:"context_tokens"`
 	// NativeTools tells whether the model's own tool calling is used. Default auto.
 	NativeTools NativeTools `yaml:"native_tools"`
+	// Tuning are the settings that are seldom needed.
+	Tuning `yaml:",inline"`
 }
 
 // Egress is how far plugins may reach.

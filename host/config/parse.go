@@ -39,6 +39,7 @@ type fileModel struct {
 	APIKey        string `yaml:"api_key"`
 	ContextTokens int    `yaml:"context_tokens"`
 	NativeTools   string `yaml:"native_tools"`
+	Tuning        `yaml:",inline"`
 }
 
 // settings lists the names that a type of the file has.
@@ -47,11 +48,20 @@ func settings(goType string) string {
 	if strings.HasSuffix(goType, "fileModel") {
 		t = reflect.TypeFor[fileModel]()
 	}
-	var names []string
+	return strings.Join(names(t), ", ")
+}
+
+// names lists the settings of a struct, those of one that stands in it too.
+func names(t reflect.Type) []string {
+	var out []string
 	for i := range t.NumField() {
-		names = append(names, t.Field(i).Tag.Get("yaml"))
+		if f := t.Field(i); f.Anonymous {
+			out = append(out, names(f.Type)...)
+		} else {
+			out = append(out, f.Tag.Get("yaml"))
+		}
 	}
-	return strings.Join(names, ", ")
+	return out
 }
 
 // Load reads the file at path. With an empty path it returns Default. The error
@@ -146,7 +156,7 @@ func build(in *file, where lines, r Resolver) (Config, []Mistake) {
 			Name: m.Name, Provider: Provider(m.Provider),
 			BaseURL: res.text(at+"base_url", m.BaseURL), Model: res.text(at+"model", m.Model),
 			APIKey: llm.NewKey(res.secret(at+"api_key", m.APIKey)), ContextTokens: m.ContextTokens,
-			NativeTools: NativeTools(m.NativeTools),
+			NativeTools: NativeTools(m.NativeTools), Tuning: m.Tuning.Normal(),
 		})
 	}
 	return c, res.mistakes

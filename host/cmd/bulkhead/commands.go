@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/bulkhead-host/bulkhead/host/cli"
 	"github.com/bulkhead-host/bulkhead/host/config"
@@ -237,8 +238,10 @@ func addModel(o *options) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&m.BaseURL, "base-url", "", "where the model server listens, such as http://127.0.0.1:11434/v1")
 	flags.StringVar(&m.Model, "model", "", "what the server calls the model (default NAME)")
-	flags.StringVar(&m.Provider, "provider", "openai", "openai or ollama")
+	flags.StringVar(&m.Provider, "provider", "openai", "openai, anthropic or ollama")
 	flags.IntVar(&m.ContextTokens, "context-tokens", 0, "the size of the model's window in tokens")
+	flags.StringVar(&m.NativeTools, "native-tools", "", "auto, yes or no: the model's own tool calling")
+	tuning(flags, &m.Tuning)
 	flags.BoolVar(&m.Default, "default", false, "make it the model of new conversations")
 	flags.BoolVar(&key, "key-stdin", false, "read the key from stdin; it is never shown again")
 	run := connected(o, func(ctx context.Context, client *cli.Client, _ []string) error {
@@ -257,6 +260,20 @@ func addModel(o *options) *cobra.Command {
 		return run(c, args)
 	}
 	return c
+}
+
+// tuning adds a flag for each setting that is seldom needed.
+func tuning(flags *pflag.FlagSet, t *config.Tuning) {
+	flags.IntVar(&t.MaxOutputTokens, "max-output-tokens", 0, "how much one answer may take, in tokens")
+	flags.StringVar((*string)(&t.Reasoning), "reasoning", "", "auto, yes or no: whether it reasons before it answers")
+	flags.StringVar((*string)(&t.Vision), "vision", "", "auto, yes or no: whether it sees images")
+	flags.StringVar((*string)(&t.ParallelTools), "parallel-tools", "", "auto, yes or no: whether it may call several tools at once")
+	flags.BoolVar(&t.NativeSearch, "native-search", false, "give it the web search of its provider")
+	flags.StringVar((*string)(&t.API), "api", "", "auto, chat or responses: which interface of openai is used")
+	flags.StringVar(&t.KeepAlive, "keep-alive", "", "how long ollama keeps it in memory, such as 30m")
+	flags.StringVar(&t.ConnectTimeout, "connect-timeout", "", "how long connecting may take (default 10s)")
+	flags.StringVar(&t.FirstTokenTimeout, "first-token-timeout", "", "how long the first token may take (default 3m)")
+	flags.StringVar(&t.IdleTimeout, "idle-timeout", "", "how long the answer may stand still (default 1m)")
 }
 
 func versionOf(o *options) *cobra.Command {

@@ -64,11 +64,7 @@ func (a addedModel) key() string { return keyOf(a.config) }
 
 // keyOf identifies what a configured model reaches.
 func keyOf(m config.Model) string {
-	base := m.BaseURL
-	if m.Provider == config.ProviderOllama {
-		base = ollamaBase(base)
-	}
-	return key(base, m.Model)
+	return key(baseOf(m), m.Model)
 }
 
 // stored is an added model on disk. The key is there as it is, for the store
@@ -81,6 +77,7 @@ type stored struct {
 	APIKey        string `json:"api_key,omitempty"`
 	ContextTokens int    `json:"context_tokens,omitempty"`
 	NativeTools   string `json:"native_tools,omitempty"`
+	config.Tuning
 }
 
 // load reads what Storage keeps. A model that can no longer be built is left
@@ -112,7 +109,7 @@ func (c *Catalog) revive(value []byte) (addedModel, error) {
 		return addedModel{}, fmt.Errorf("read a stored model: %w", err)
 	}
 	m := config.Model{Name: s.Name, Provider: config.Provider(s.Provider), BaseURL: s.BaseURL, Model: s.Model,
-		APIKey: llm.NewKey(s.APIKey), ContextTokens: s.ContextTokens, NativeTools: config.NativeTools(s.NativeTools)}
+		APIKey: llm.NewKey(s.APIKey), ContextTokens: s.ContextTokens, NativeTools: config.NativeTools(s.NativeTools), Tuning: s.Tuning}
 	if slices.ContainsFunc(c.configured, func(o llm.Model) bool { return o.Info().Name == m.Name }) {
 		return addedModel{config: m}, ErrTaken
 	}
@@ -155,7 +152,7 @@ func (c *Catalog) Add(m config.Model) error {
 	if c.taken(a) {
 		return ErrTaken
 	}
-	data, err := json.Marshal(stored{m.Name, string(m.Provider), m.BaseURL, m.Model, m.APIKey.Reveal(), m.ContextTokens, string(m.NativeTools)})
+	data, err := json.Marshal(stored{m.Name, string(m.Provider), m.BaseURL, m.Model, m.APIKey.Reveal(), m.ContextTokens, string(m.NativeTools), m.Tuning})
 	if err != nil {
 		return fmt.Errorf("encode a model: %w", err)
 	}
@@ -235,6 +232,7 @@ func (c *Catalog) Choose(name string) error {
 func checked(m config.Model) (config.Model, error) {
 	m.Name, m.BaseURL, m.Model = strings.TrimSpace(m.Name), strings.TrimSpace(m.BaseURL), strings.TrimSpace(m.Model)
 	m.Provider = cmp.Or(m.Provider, config.ProviderOpenAI)
+	m.Tuning = m.Tuning.Normal()
 	unshown := func(r rune) bool { return !unicode.IsPrint(r) }
 	switch {
 	case m.Name == "":
@@ -251,6 +249,11 @@ func checked(m config.Model) (config.Model, error) {
 		return m, &MistakeError{"context_tokens", "The context window is a number of tokens, or 0 where you do not know it."}
 	case strings.ContainsFunc(m.APIKey.Reveal(), unshown):
 		return m, &MistakeError{"api_key", "The key holds a character that no key has. Copy it once more."}
+	case !slices.Contains([]config.NativeTools{"", config.NativeToolsAuto, config.NativeToolsYes, config.NativeToolsNo}, m.NativeTools):
+		return m, &MistakeError{"native_tools", "The setting native_tools must be one of auto, yes, no."}
+	}
+	for _, mistake := range m.Tuning.Check(m.Provider) {
+		return m, &MistakeError{mistake.Field, "The setting " + mistake.Field + " " + mistake.Says + "."}
 	}
 	return m, nil
 }

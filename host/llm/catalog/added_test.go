@@ -57,7 +57,7 @@ func TestAddedModelsOutliveTheProcess(t *testing.T) {
 		if e.Name == "big" && (!e.HasKey || e.Origin != catalog.Added || e.BaseURL != "http://127.0.0.1:1/v1" || e.ContextTokens != 4096) {
 			t.Errorf("big is %+v", e)
 		}
-		if e.Name == "alt" && e.BaseURL != catalog.DefaultOllama {
+		if e.Name == "alt" && e.BaseURL != "http://127.0.0.1:11434" {
 			t.Errorf("alt is %+v", e)
 		}
 	}
@@ -100,11 +100,11 @@ func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 	if err := c.Add(config.Model{Name: "other", BaseURL: "http://127.0.0.1:1/v1", Model: "x"}); !errors.Is(err, catalog.ErrTaken) {
 		t.Errorf("the name of a found model of another server gives %v", err)
 	}
-	offers, err := c.Offers(t.Context(), server.URL()+"/", llm.Key{})
+	offers, err := c.Offers(t.Context(), config.Model{BaseURL: server.URL() + "/"})
 	if err != nil || strings.Join(offers, ",") != "qwen3:8b,other" {
 		t.Errorf("the server offers %v, %v", offers, err)
 	}
-	if _, err := c.Offers(t.Context(), nothing(t), llm.Key{}); err == nil {
+	if _, err := c.Offers(t.Context(), config.Model{BaseURL: nothing(t)}); err == nil {
 		t.Error("a server that is not there offers something")
 	}
 }

@@ -13,9 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,14 +21,13 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/extractive"
 	"github.com/bulkhead-host/bulkhead/host/llm/intext"
-	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 )
 
 // ErrUnknown is returned when no model has the name.
 var ErrUnknown = errors.New("there is no model of that name")
 
-// DefaultOllama is where Ollama listens unless told otherwise.
+// DefaultOllama is where Ollama lists its models unless told otherwise.
 const DefaultOllama = "http://127.0.0.1:11434/v1"
 
 // Config is what a catalog is made of.
@@ -122,20 +119,7 @@ func New(cfg Config) (*Catalog, error) {
 
 // build makes the adapter of one configured model.
 func (c *Catalog) build(m config.Model) (llm.Model, error) {
-	base := m.BaseURL
-	switch m.Provider {
-	case config.ProviderOpenAI:
-	case config.ProviderOllama:
-		base = ollamaBase(base)
-	case config.ProviderAnthropic:
-		return nil, errors.New("this build has no adapter for the provider anthropic; choose openai with an endpoint that speaks chat completions")
-	default:
-		return nil, fmt.Errorf("there is no provider %q", m.Provider)
-	}
-	adapter, err := openai.New(openai.Config{
-		Name: m.Name, Provider: string(m.Provider), BaseURL: base, Model: m.Model,
-		APIKey: m.APIKey, ContextTokens: m.ContextTokens, HTTPClient: c.client(base),
-	})
+	adapter, err := c.adapter(m)
 	if err != nil || m.NativeTools != config.NativeToolsNo {
 		return adapter, err
 	}
@@ -152,18 +136,6 @@ func (c *Catalog) client(base string) *http.Client {
 		c.clients[base] = client
 	}
 	return client
-}
-
-// ollamaBase returns the OpenAI-compatible address of an Ollama server: its own
-// address with /v1 where no path is given.
-func ollamaBase(base string) string {
-	if base == "" {
-		return DefaultOllama
-	}
-	if u, err := url.Parse(base); err == nil && strings.Trim(u.Path, "/") == "" {
-		return strings.TrimRight(base, "/") + "/v1"
-	}
-	return base
 }
 
 // Get returns the model of that name; an empty name is the default model. It

@@ -193,7 +193,7 @@ func TestConfiguredModels(t *testing.T) {
 		return []config.Model{m}
 	}
 	for says, models := range map[string][]config.Model{
-		"anthropic":               mend(func(m *config.Model) { m.Provider = config.ProviderAnthropic }),
+		"before /v1/messages":     mend(func(m *config.Model) { m.Provider, m.BaseURL = config.ProviderAnthropic, "http://h/v1/messages" }),
 		"no provider":             mend(func(m *config.Model) { m.Provider = "other" }),
 		"api_key":                 mend(func(m *config.Model) { m.BaseURL = "http://u:p@host/v1" }),
 		"belongs to the built-in": mend(func(m *config.Model) { m.Name = "extractive" }),

@@ -62,10 +62,8 @@ func (c *Catalog) Entries() []Entry {
 
 func entryOf(m llm.Model, origin Origin, cfg config.Model) Entry {
 	e := Entry{Info: m.Info(), Origin: origin, BaseURL: cfg.BaseURL, HasKey: !cfg.APIKey.IsZero()}
-	switch cfg.Provider {
-	case config.ProviderOllama:
-		e.BaseURL = ollamaBase(cfg.BaseURL)
-	case config.ProviderExtractive:
+	e.BaseURL = baseOf(cfg)
+	if cfg.Provider == config.ProviderExtractive {
 		e.Origin = Builtin
 	}
 	return e
@@ -74,14 +72,18 @@ func entryOf(m llm.Model, origin Origin, cfg config.Model) Entry {
 // Looks tells whether Refresh looks for model servers on this machine.
 func (c *Catalog) Looks() bool { return c.cfg.Probe }
 
-// Offers lists the models that a server says it has: one GET of its list. The
-// error is a *MistakeError for an address that is none, else it says what the
-// server did.
-func (c *Catalog) Offers(ctx context.Context, baseURL string, apiKey llm.Key) ([]string, error) {
-	baseURL = strings.TrimRight(strings.TrimSpace(baseURL), "/")
+// Offers lists the models that a server says it has: one GET of its list. Of m,
+// Provider, BaseURL and APIKey count. The error is a *MistakeError for an address
+// that is none, else it says what the server did.
+func (c *Catalog) Offers(ctx context.Context, m config.Model) ([]string, error) {
+	m.BaseURL = strings.TrimSpace(m.BaseURL)
+	baseURL := strings.TrimRight(baseOf(m), "/")
+	if m.Provider == config.ProviderOllama || m.Provider == config.ProviderAnthropic && !strings.HasSuffix(baseURL, "/v1") {
+		baseURL += "/v1"
+	}
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return nil, &MistakeError{"base_url", "The address must look like http://127.0.0.1:11434/v1."}
 	}
-	return c.list(ctx, baseURL, apiKey)
+	return c.list(ctx, m.Provider, baseURL, m.APIKey)
 }

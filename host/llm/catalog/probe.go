@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/llm"
-	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 )
 
 // Target is an address at which a model server may be found.
@@ -23,11 +24,16 @@ type Target struct {
 	Kind string
 	// BaseURL is its OpenAI-compatible address, ending in /v1.
 	BaseURL string
+	// Provider is how its models are asked; "" stands for openai.
+	Provider config.Provider
 }
 
 // DefaultTargets are the two addresses that the host looks at.
 func DefaultTargets() []Target {
-	return []Target{{"Ollama", DefaultOllama}, {"llama.cpp", "http://127.0.0.1:8080/v1"}}
+	return []Target{
+		{"Ollama", DefaultOllama, config.ProviderOllama},
+		{"llama.cpp", "http://127.0.0.1:8080/v1", config.ProviderOpenAI},
+	}
 }
 
 const (
@@ -72,18 +78,22 @@ func (c *Catalog) look(ctx context.Context) []sighting {
 func (c *Catalog) ask(ctx context.Context, target Target) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ProbeTimeout)
 	defer cancel()
-	return c.list(ctx, target.BaseURL, llm.Key{})
+	return c.list(ctx, target.Provider, target.BaseURL, llm.Key{})
 }
 
 // list asks a server for the models that it has.
-func (c *Catalog) list(ctx context.Context, baseURL string, apiKey llm.Key) ([]string, error) {
+func (c *Catalog) list(ctx context.Context, provider config.Provider, baseURL string, apiKey llm.Key) ([]string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/models", nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("User-Agent", "bulkhead")
 	req.Header.Set("Accept", "application/json")
-	if !apiKey.IsZero() {
+	switch {
+	case provider == config.ProviderAnthropic:
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+		req.Header.Set("X-Api-Key", apiKey.Reveal())
+	case !apiKey.IsZero():
 		req.Header.Set("Authorization", "Bearer "+apiKey.Reveal())
 	}
 	res, err := c.client(baseURL).Do(req)
@@ -138,11 +148,7 @@ func (c *Catalog) merge(found []sighting) []probed {
 		taken[m.Info().Name] = true
 	}
 	for _, m := range c.cfg.Models {
-		base := m.BaseURL
-		if m.Provider == "ollama" {
-			base = ollamaBase(base)
-		}
-		known[key(base, m.Model)] = true
+		known[keyOf(m)] = true
 	}
 	for _, a := range c.added {
 		taken[a.config.Name], known[a.key()] = true, true
@@ -177,15 +183,28 @@ func (c *Catalog) found(target Target, k, name, model string) (probed, error) {
 	}
 	address := strings.TrimPrefix(key(target.BaseURL, ""), "//")
 	c.cfg.Logger.Info("found a model", "model", name, "at", address)
-	m, err := openai.New(openai.Config{
-		Name: name, BaseURL: target.BaseURL, Model: model, HTTPClient: c.client(target.BaseURL),
-		Note: fmt.Sprintf("Found on this machine (%s).", target.Kind),
-	})
+	m, err := c.adapter(config.Model{Name: name, Provider: cmp.Or(target.Provider, config.ProviderOpenAI), BaseURL: target.BaseURL, Model: model})
 	if err != nil {
 		return probed{}, err
 	}
-	return probed{Model: llm.Model(m), key: k, target: target}, nil
+	return probed{Model: noted{m, fmt.Sprintf("Found on this machine (%s).", target.Kind)}, key: k, target: target}, nil
 }
+
+// noted is a model with a note of its own.
+type noted struct {
+	llm.Model
+	note string
+}
+
+// Info implements llm.Model.
+func (n noted) Info() llm.Info {
+	info := n.Model.Info()
+	info.Note = n.note
+	return info
+}
+
+// Prepare implements llm.Preparer.
+func (n noted) Prepare(ctx context.Context) error { return llm.Prepare(ctx, n.Model) }
 
 // shownName is the model's name; a server that names a file by its path, as
 // llama.cpp does, shows the file's name without its ending.

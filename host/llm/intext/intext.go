@@ -24,6 +24,9 @@ func Wrap(m llm.Model) llm.Model { return model{m} }
 
 type model struct{ llm.Model }
 
+// Prepare prepares the wrapped model.
+func (m model) Prepare(ctx context.Context) error { return llm.Prepare(ctx, m.Model) }
+
 // Stream asks the wrapped model.
 func (m model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
 	return m.Model.Stream(ctx, Request(req))

@@ -24,6 +24,13 @@ type Config struct {
 	APIKey llm.Key
 	// ContextTokens is the size of the window, 0 where unknown.
 	ContextTokens int
+	// MaxOutputTokens bounds an answer where the request does not, 0 for the
+	// provider's default.
+	MaxOutputTokens int
+	// Responses asks through the responses API instead of chat completions.
+	Responses bool
+	// NativeSearch declares the provider's own web search; it needs Responses.
+	NativeSearch bool
 	// Note is the line that the page shows beside the name.
 	Note string
 	// HTTPClient carries the requests; nil for egress.ModelClient of the BaseURL.

@@ -110,6 +110,9 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Event
 }
 
 func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event) bool) error {
+	if req.MaxOutputTokens == 0 {
+		req.MaxOutputTokens = m.cfg.MaxOutputTokens
+	}
 	watch := m.end.Watch(ctx)
 	defer watch.Stop()
 	response, err := m.open(watch, req)

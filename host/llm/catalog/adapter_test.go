@@ -1,0 +1,153 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/cassette"
+	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
+)
+
+var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}, MaxOutputTokens: 9}
+
+// said is the text that a model answers.
+func said(t *testing.T, m llm.Model) string {
+	t.Helper()
+	text := ""
+	for ev, err := range m.Stream(t.Context(), hello) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if piece, ok := ev.(llm.Text); ok {
+			text += piece.Delta
+		}
+	}
+	return text
+}
+
+// TestEachProviderHasItsAdapter plays a cassette of each to the model that the
+// catalog makes of a description.
+func TestEachProviderHasItsAdapter(t *testing.T) {
+	for provider, tc := range map[config.Provider]struct{ file, says string }{
+		config.ProviderAnthropic: {"../anthropic/testdata/cassettes/text.txtar", "The tide is high. Да 🙂"},
+		config.ProviderOllama:    {"../ollama/testdata/cassettes/text.txtar", "The tide is high. Да 🙂"},
+	} {
+		t.Run(string(provider), func(t *testing.T) {
+			tape, err := cassette.Load(tc.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			player := cassette.NewPlayer(tape)
+			server := httptest.NewServer(player)
+			defer server.Close()
+			c := open(t, catalog.Config{Models: []config.Model{{Name: "m", Provider: provider, BaseURL: server.URL, Model: "x", Tuning: config.Tuning{MaxOutputTokens: 77}}}})
+			m, err := c.Get("m")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := said(t, m); got != tc.says || m.Info().Provider != string(provider) {
+				t.Errorf("%q of %+v", got, m.Info())
+			}
+		})
+	}
+}
+
+// TestAnOllamaThatIsFoundIsAskedAsOne: by its own API, which says the window.
+func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/v1/models":
+			w.Write([]byte(`{"data":[{"id":"qwen3:8b"}]}`))
+		case "/api/show":
+			w.Write([]byte(`{"capabilities":["completion"],"model_info":{"q.context_length":4096}}`))
+		case "/api/chat":
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			w.Write([]byte(`{"message":{"content":"Hello."}}` + "\n" + `{"done":true,"done_reason":"stop"}` + "\n"))
+		}
+	}))
+	defer server.Close()
+	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: config.ProviderOllama}}})
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Get("qwen3:8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := said(t, m); got != "Hello." {
+		t.Errorf("said %q", got)
+	}
+	if info := m.Info(); info.Provider != "ollama" || info.ContextTokens != 4096 || !strings.Contains(info.Note, "Found on this machine") {
+		t.Errorf("%+v", info)
+	}
+}
+
+// TestWhatAnEndpointRefusesOutlivesTheProcess: one refusal is enough.
+func TestWhatAnEndpointRefusesOutlivesTheProcess(t *testing.T) {
+	server, err := llmtest.Start(llmtest.Status(400, `{"error":{"message":"use max_completion_tokens"}}`), llmtest.Answer().Text("one"), llmtest.Answer().Text("two"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "bulkhead.db")
+	model := config.Model{Name: "m", Provider: config.ProviderOpenAI, BaseURL: server.URL(), Model: "x"}
+	for _, want := range []string{"one", "two"} {
+		models, closeStore := space(t, path)
+		c := open(t, catalog.Config{Storage: models, Models: []config.Model{model}})
+		m, err := c.Get("m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(t, m); got != want {
+			t.Errorf("said %q, want %q", got, want)
+		}
+		closeStore()
+	}
+	if n := len(server.Requests()); n != 3 {
+		t.Errorf("%d requests, want 3", n)
+	}
+}
+
+// TestSeldomSettingsOutliveTheProcess: what was set when a model was added.
+func TestSeldomSettingsOutliveTheProcess(t *testing.T) {
+	var body map[string]any
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/show" {
+			w.Write([]byte(`{"capabilities":["completion","thinking"]}`))
+			return
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Write([]byte(`{"message":{"content":"Hello."},"done":true}` + "\n"))
+	}))
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "bulkhead.db")
+	models, closeStore := space(t, path)
+	c := open(t, catalog.Config{Storage: models})
+	if err := c.Add(config.Model{Name: "m", Provider: config.ProviderOllama, BaseURL: server.URL, Model: "x", ContextTokens: 5000,
+		Tuning: config.Tuning{Reasoning: llm.No, KeepAlive: "30m", IdleTimeout: "2m"}}); err != nil {
+		t.Fatal(err)
+	}
+	closeStore()
+	models, closeStore = space(t, path)
+	defer closeStore()
+	c = open(t, catalog.Config{Storage: models})
+	m, err := c.Get("m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said(t, m)
+	if body["think"] != false || body["keep_alive"] != "30m" || body["options"].(map[string]any)["num_ctx"] != 5000.0 {
+		t.Errorf("sent %v", body)
+	}
+}
