@@ -85,11 +85,16 @@ func TestScripts(t *testing.T) {
 		}
 		modules[name] = data
 	}
+	cassettes, err := filepath.Abs("testdata/cassettes")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BULKHEAD_DATA", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("CASSETTES", cassettes)
 			if err := useModuleCache(filepath.Join(e.WorkDir, "data")); err != nil {
 				return err
 			}
@@ -102,7 +107,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": code, "server": startServer, "stopserver": stopServer, "packets": checkPackets,
-			"web": startWeb, "envfile": expandFile,
+			"web": startWeb, "envfile": expandFile, "cassette": playCassette, "sent": checkSent, "session": noteSession,
 		},
 	})
 }
