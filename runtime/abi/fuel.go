@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -15,9 +16,10 @@ import (
 var ErrFuel = errors.New("cpu budget spent")
 
 // fuelSlice is what a guest gets at once. After each slice the host looks whether the
-// call is to end: half a million of the slowest instructions take some milliseconds,
-// and asking takes less than a thousandth of the time.
-const fuelSlice = 500_000
+// call is to end, and lets other goroutines run: Go's scheduler cannot interrupt code of a
+// guest, and would let each of many guests run for 10 ms before its turn ends. A slice of
+// the fastest instructions takes some 50 µs.
+const fuelSlice = 100_000
 
 // fuel is the account of one instance. The guest counts down its own cell and asks when
 // the cell is below 0; what was granted less what is in the cell was spent.
@@ -45,6 +47,7 @@ func LinkMeter(ctx context.Context, rt wazero.Runtime) error {
 // refill returns what is to be added to a cell that is below 0. It ends a call that was
 // stopped, and one whose budget is spent.
 func (s *State) refill(cell int64) int64 {
+	runtime.Gosched()
 	s.checkStopped()
 	f := &s.fuel
 	f.seen = f.granted - cell

@@ -170,7 +170,7 @@ func (m *memory) untouched() bool { return m.top == memoryBase && len(m.data) ==
 const (
 	// keptBytes and keptBlocks are how much of the host's memory an instance that waits
 	// for its next call may keep.
-	keptBytes  = 256 << 10
+	keptBytes  = 4 << 20
 	keptBlocks = 1024
 )
 

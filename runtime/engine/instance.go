@@ -25,6 +25,8 @@ type instance struct {
 	export   string
 	function api.Function
 	stack    [2]uint64
+	// used tells that a call was in it since it was reset.
+	used bool
 	// since is when the instance began to wait for a call.
 	since time.Time
 }

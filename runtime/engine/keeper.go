@@ -126,24 +126,51 @@ func (m *Module) ready(ctx context.Context, i *instance) error {
 }
 
 // recycle takes the instance of a call that has ended back. What has to be done is done
-// after the call's reply; Close waits for it.
+// after the call's reply, by whoever comes first: a goroutine that Close waits for, or the
+// next call.
 func (m *Module) recycle(i *instance, fit bool) {
+	if fit && m.snapshot.Load() != nil {
+		i.used = true
+		m.pool.giveBack(i)
+		m.recycling.Go(m.refresh)
+		return
+	}
 	m.pool.expect()
 	m.recycling.Go(func() {
-		defer m.wake()
-		s := m.snapshot.Load()
-		if fit && s != nil && m.life.Err() == nil {
-			if err := i.reset(s); err != nil {
-				m.engine.config.Logger.Warn("an instance cannot be reset", "module", m.sha256, "error", err)
-			} else if i.state.Linear().Held() <= mostHeld {
-				i.since = m.engine.config.Now()
-				m.pool.arrive(i)
-				return
-			}
-		}
 		m.discard(i)
 		m.pool.fail()
+		m.wake()
 	})
+}
+
+// refresh resets one instance that was used, if there still is one.
+func (m *Module) refresh() {
+	i := m.pool.takeUsed()
+	if i == nil {
+		return
+	}
+	if m.reset(i) {
+		i.since = m.engine.config.Now()
+		m.pool.arrive(i)
+	} else {
+		m.pool.fail()
+	}
+	m.wake()
+}
+
+// reset makes a used instance ready for a call. It closes one that it cannot reset, and
+// one that would hold much memory while it waits.
+func (m *Module) reset(i *instance) bool {
+	err := i.reset(m.snapshot.Load())
+	if err == nil && i.state.Linear().Held() <= mostHeld {
+		i.used = false
+		return true
+	}
+	if err != nil {
+		m.engine.config.Logger.Warn("an instance cannot be reset", "module", m.sha256, "error", err)
+	}
+	m.discard(i)
+	return false
 }
 
 // mostHeld is how much memory of the machine's an idle instance may hold beyond its

@@ -14,27 +14,27 @@ type pool struct {
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// idle are ready instances, the one that was used last at the end.
-	idle []*instance
-	// live counts all instances: those that run, are idle, or are coming, which is that
-	// they are being made or reset for the pool.
+	// idle are ready instances, used those that are still to be reset; what was used last
+	// is at the end.
+	idle, used []*instance
+	// live counts all instances: those that run, are idle or used, or are coming, which
+	// is that they are being made, reset or closed for the pool.
 	live, coming int
 	// waiting are calls, each with a place for what it gets: an instance, or nil for
 	// the right to make one.
 	waiting []chan *instance
 }
 
-// take returns an idle instance, waits for one that is coming if no other call does, or
-// else returns nil: then the caller makes one, and has it count as live. The error is
-// that of ctx.
+// take returns an idle instance, or a used one that the caller resets. Where there is none
+// it waits for one that is coming if no other call does, or else returns nil: then the
+// caller makes one, and has it count as live. The error is that of ctx.
 func (p *pool) take(ctx context.Context) (*instance, error) {
 	p.mu.Lock()
-	if n := len(p.idle); n > 0 {
-		i := p.idle[n-1]
-		p.idle[n-1] = nil
-		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		return i, nil
+	for _, list := range []*[]*instance{&p.idle, &p.used} {
+		if i := last(list); i != nil {
+			p.mu.Unlock()
+			return i, nil
+		}
 	}
 	if p.coming <= len(p.waiting) {
 		p.live++
@@ -66,14 +66,29 @@ func (p *pool) take(ctx context.Context) (*instance, error) {
 	return nil, ctx.Err()
 }
 
+// last takes the last instance of a list, nil if there is none.
+func last(list *[]*instance) *instance {
+	n := len(*list) - 1
+	if n < 0 {
+		return nil
+	}
+	i := (*list)[n]
+	(*list)[n] = nil
+	*list = (*list)[:n]
+	return i
+}
+
 // put passes an instance on, or keeps it. The caller holds mu.
 func (p *pool) put(i *instance) {
-	if len(p.waiting) > 0 {
+	switch {
+	case len(p.waiting) > 0:
 		p.waiting[0] <- i
 		p.waiting = p.waiting[1:]
-		return
+	case i.used:
+		p.used = append(p.used, i)
+	default:
+		p.idle = append(p.idle, i)
 	}
-	p.idle = append(p.idle, i)
 }
 
 // forget has one instance less, or lets a call that waits make one in its place. The
@@ -87,7 +102,26 @@ func (p *pool) forget() {
 	p.live--
 }
 
-// expect says that an instance which ran is coming back.
+// giveBack takes an instance that ran and is to be reset.
+func (p *pool) giveBack(i *instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.put(i)
+}
+
+// takeUsed returns an instance that is to be reset, nil if calls took all of them. It is
+// coming then.
+func (p *pool) takeUsed() *instance {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := last(&p.used)
+	if i != nil {
+		p.coming++
+	}
+	return i
+}
+
+// expect says that an instance which ran is being closed, so that another can be made.
 func (p *pool) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +133,7 @@ func (p *pool) expect() {
 func (p *pool) reserve(spares int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.idle)+p.coming-len(p.waiting) >= spares || p.live >= p.max {
+	if len(p.idle)+len(p.used)+p.coming-len(p.waiting) >= spares || p.live >= p.max {
 		return false
 	}
 	p.live++
@@ -107,7 +141,7 @@ func (p *pool) reserve(spares int) bool {
 	return true
 }
 
-// arrive ends what expect or reserve began: the instance is ready.
+// arrive ends what takeUsed or reserve began: the instance is ready.
 func (p *pool) arrive(i *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +149,7 @@ func (p *pool) arrive(i *instance) {
 	p.put(i)
 }
 
-// fail ends what expect or reserve began: there is no such instance any more.
+// fail ends what takeUsed, expect or reserve began: there is no such instance any more.
 func (p *pool) fail() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,12 +182,12 @@ func (p *pool) shed(keep int, before time.Time) (old []*instance, next time.Time
 	return old, next
 }
 
-// empty takes all idle instances.
+// empty takes all instances that run no call.
 func (p *pool) empty() []*instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := p.idle
-	p.idle = nil
+	all := append(p.idle, p.used...)
+	p.idle, p.used = nil, nil
 	p.live -= len(all)
 	return all
 }

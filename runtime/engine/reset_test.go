@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -109,5 +110,26 @@ func TestNothingOfACallIsLeftForTheNext(t *testing.T) {
 				t.Errorf("%d instances were made", made)
 			}
 		})
+	}
+}
+
+// TestMemoryOfAGoGuestStaysFlat makes many calls that leave much garbage, which no run of
+// the guest's collector takes away: a reset does.
+func TestMemoryOfAGoGuestStaysFlat(t *testing.T) {
+	m := loadGo(t, engine.Limits{})
+	input := bytes.Repeat([]byte("garbage "), 20_000)
+	var least, most int64
+	for n := range 300 {
+		out, err := m.Call(t.Context(), engine.Call{Export: "echo", Input: input})
+		if err != nil || !bytes.Equal(out.Output, input) {
+			t.Fatalf("call %d: %d bytes, %v", n, len(out.Output), err)
+		}
+		if n == 0 {
+			least, most = out.MemoryBytes, out.MemoryBytes
+		}
+		least, most = min(least, out.MemoryBytes), max(most, out.MemoryBytes)
+	}
+	if !m.Resettable() || m.Made() > 3 || most > least+1<<20 {
+		t.Errorf("resettable %v, %d instances; memory from %d to %d bytes", m.Resettable(), m.Made(), least, most)
 	}
 }

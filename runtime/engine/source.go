@@ -30,6 +30,9 @@ type pooled struct {
 
 func (p *pooled) begin(ctx context.Context, export string, request *abi.Call, fuel int64) (*abi.State, *instance, error) {
 	m := p.module
+	if p.i != nil && p.i.used && !m.reset(p.i) {
+		p.i = nil
+	}
 	if p.i == nil {
 		state, i, err := m.prepare(ctx)
 		p.i = i

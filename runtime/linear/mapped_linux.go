@@ -64,20 +64,13 @@ func (m *mapped) restore(image *Image, size uint64) error {
 	if m.image != image {
 		return m.adopt(image)
 	}
-	if size > image.size {
-		if err := unix.Madvise(m.area[image.size:size], unix.MADV_DONTNEED); err != nil {
-			return fmt.Errorf("drop what the memory grew by: %w", err)
-		}
-	}
-	return m.undo()
+	return m.undo(size)
 }
 
 // adopt maps the image over the begin of the memory and drops everything else.
 func (m *mapped) adopt(image *Image) error {
-	if m.opened > image.size {
-		if err := unix.Madvise(m.area[image.size:m.opened], unix.MADV_DONTNEED); err != nil {
-			return fmt.Errorf("drop what is beyond the image: %w", err)
-		}
+	if err := m.drop(image.size, m.opened); err != nil {
+		return err
 	}
 	if image.size > 0 {
 		_, err := unix.MmapPtr(image.backing.fd, 0, unsafe.Pointer(&m.area[0]), uintptr(image.size),
@@ -91,20 +84,28 @@ func (m *mapped) adopt(image *Image) error {
 	return nil
 }
 
-// undo makes the begin of the memory the image again.
-func (m *mapped) undo() error {
-	head := m.area[:m.image.size]
-	if n, ok := m.space.tracker.copyWritten(head, m.image.data); ok {
+// undo makes the first size bytes those of the image, and 0 beyond it.
+func (m *mapped) undo(size uint64) error {
+	tracker := &m.space.tracker
+	if n, ok := tracker.undo(m.area[:size], m.image.data); ok {
 		m.dirty = n
 		return nil
 	}
-	if !m.space.tracker.ready() && len(head) <= mostCopied {
-		copy(head, m.image.data)
-		m.dirty = uint64(len(head)) / hostPage
+	m.dirty = 0
+	if !tracker.ready() && m.image.size <= mostCopied {
+		copy(m.area, m.image.data)
+		m.dirty = m.image.size / hostPage
+		return m.drop(m.image.size, size)
+	}
+	return m.drop(0, size)
+}
+
+// drop gives the pages of a part back. What is read there next is the image's or 0.
+func (m *mapped) drop(from, to uint64) error {
+	if from >= to {
 		return nil
 	}
-	m.dirty = 0
-	if err := unix.Madvise(head, unix.MADV_DONTNEED); err != nil {
+	if err := unix.Madvise(m.area[from:to], unix.MADV_DONTNEED); err != nil {
 		return fmt.Errorf("drop what was written: %w", err)
 	}
 	return nil

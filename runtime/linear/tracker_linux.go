@@ -10,7 +10,8 @@ import (
 
 // tracker finds the pages of a private mapping that were written to, by the kernel's
 // own table of pages (/proc/self/pagemap; Documentation/admin-guide/mm/pagemap.rst).
-// A page that was written to is a copy and belongs to no file any more.
+// A page that was written to is a copy and belongs to no file any more. Where nothing is
+// mapped, each page that is there at all counts.
 type tracker struct {
 	pagemap *os.File // nil where the table cannot be read or does not say it
 	fd      int
@@ -102,9 +103,10 @@ func (t *tracker) written(data []byte, list []uint32) ([]uint32, bool) {
 	return list, true
 }
 
-// copyWritten copies those pages from image to data that were written to in data, and
-// returns their number; false if it cannot.
-func (t *tracker) copyWritten(data, image []byte) (uint64, bool) {
+// undo sets those pages of data that were written to back to the image, or to 0 beyond it,
+// and returns their number; false if it cannot. Pages stay where they are: a call that
+// writes to the same ones again has no page faults.
+func (t *tracker) undo(data, image []byte) (uint64, bool) {
 	if len(data) == 0 {
 		return 0, true
 	}
@@ -115,7 +117,11 @@ func (t *tracker) copyWritten(data, image []byte) (uint64, bool) {
 	}
 	for _, page := range list {
 		at := int(page) * hostPage
-		copy(data[at:at+hostPage], image[at:at+hostPage])
+		if at < len(image) {
+			copy(data[at:at+hostPage], image[at:at+hostPage])
+		} else {
+			clear(data[at : at+hostPage])
+		}
 	}
 	return uint64(len(list)), true
 }
