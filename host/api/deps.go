@@ -15,6 +15,8 @@ import (
 type Turns interface {
 	Send(ctx context.Context, p store.Principal, in turn.Send) (turn.Ack, error)
 	Regenerate(ctx context.Context, p store.Principal, in turn.Regenerate) (turn.Ack, error)
+	Continue(ctx context.Context, p store.Principal, in turn.Continue) (turn.Ack, error)
+	Select(ctx context.Context, p store.Principal, in turn.Continue) (ack turn.Ack, runs bool, err error)
 	Stop(ctx context.Context, p store.Principal, run string, model *int) error
 	// Open returns a cursor over the run's packets after the given seq of the
 	// given epoch, live or stored.

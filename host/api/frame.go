@@ -64,6 +64,12 @@ type regenerateFrame struct {
 	Models    []string `json:"models"`
 }
 
+type continueFrame struct {
+	frameHead
+	RequestID string `json:"request_id"`
+	MessageID string `json:"message_id"`
+}
+
 type selectFrame struct {
 	frameHead
 	RequestID string `json:"request_id"`
@@ -97,7 +103,7 @@ type pingFrame struct{ frameHead }
 
 // laterFrames are types of the protocol that this host does not serve yet; they
 // are refused by name, so that a client can tell them from a mistake.
-var laterFrames = map[string]bool{"continue": true, "approve": true, "answer": true}
+var laterFrames = map[string]bool{"approve": true, "answer": true}
 
 // decodeFrame reads a client frame. It returns a pointer to one of the frame
 // structs, and the frame's id wherever it could be read. The fault has code
@@ -124,6 +130,8 @@ func decodeFrame(data []byte) (frame any, id json.RawMessage, f *Fault) {
 		frame = new(sendFrame)
 	case "regenerate":
 		frame = new(regenerateFrame)
+	case "continue":
+		frame = new(continueFrame)
 	case "select":
 		frame = new(selectFrame)
 	case "resume":

@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
 const (
@@ -171,18 +172,19 @@ func (s *Server) deleteSession(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-// selectMessage lets the conversation go on with the branch of a message.
-func (s *Server) selectMessage(ctx context.Context, who caller, id string) error {
-	message, err := s.cfg.Store.Message(ctx, who.Principal, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return fault("unknown_message", "There is no such message.")
-	}
+// selectMessage lets the conversation go on with the branch of a message, and
+// starts the run of the calls that were held back in it, if there are any.
+func (s *Server) selectMessage(ctx context.Context, who caller, requestID, id string) (ack turn.Ack, runs bool, err error) {
+	ack, runs, err = s.cfg.Turns.Select(ctx, who.Principal, turn.Continue{RequestID: requestID, MessageID: id})
 	if err != nil {
-		return err
+		return turn.Ack{}, false, err
 	}
-	if _, err := s.cfg.Store.SelectLeaf(ctx, who.Principal, message.Session, id); err != nil {
-		return sessionFault(err)
+	if runs {
+		s.publishRun(who, ack)
+		return ack, true, nil
 	}
-	s.publish(who, "session", message.Session, "updated")
-	return nil
+	if m, err := s.cfg.Store.Message(ctx, who.Principal, id); err == nil { // else it was deleted meanwhile
+		s.publish(who, "session", m.Session, "updated")
+	}
+	return turn.Ack{}, false, nil
 }

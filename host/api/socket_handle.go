@@ -41,6 +41,8 @@ func (s *socket) handle(ctx context.Context, id json.RawMessage, frame any) {
 		err = s.handleSend(ctx, id, f.sendBody)
 	case *regenerateFrame:
 		err = s.handleRegenerate(ctx, id, f)
+	case *continueFrame:
+		err = s.handleContinue(ctx, id, f)
 	case *selectFrame:
 		err = s.handleSelect(ctx, id, f)
 	case *resumeFrame:
@@ -143,11 +145,29 @@ func (s *socket) handleAttach(ctx context.Context, id json.RawMessage, f *attach
 }
 
 func (s *socket) handleSelect(ctx context.Context, id json.RawMessage, f *selectFrame) error {
-	if err := s.srv.selectMessage(ctx, s.who, f.MessageID); err != nil {
+	if err := s.room(""); err != nil {
 		return err
 	}
-	s.sendJSON(ctx, ackFrame{Type: "ack", ID: id})
-	return nil
+	ack, runs, err := s.srv.selectMessage(ctx, s.who, f.RequestID, f.MessageID)
+	if err != nil {
+		return err
+	}
+	if !runs {
+		s.sendJSON(ctx, ackFrame{Type: "ack", ID: id})
+		return nil
+	}
+	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID, MessageID: f.MessageID})
+}
+
+func (s *socket) handleContinue(ctx context.Context, id json.RawMessage, f *continueFrame) error {
+	if err := s.room(""); err != nil {
+		return err
+	}
+	ack, err := s.srv.startContinue(ctx, s.who, f.RequestID, f.MessageID)
+	if err != nil {
+		return err
+	}
+	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID, MessageID: f.MessageID})
 }
 
 func liveRuns(runs []turn.LiveRun) []liveRun {

@@ -353,6 +353,7 @@ func TestRefusalsOfWellFormedFrames(t *testing.T) {
 		`{"type":"send","request_id":"` + id + `","text":"` + strings.Repeat("x", 300<<10) + `"}`: codeTooLarge,
 		`{"type":"regenerate","request_id":"` + id + `","message_id":"m_none"}`:                   "unknown_message",
 		`{"type":"select","request_id":"` + id + `","message_id":"m_none"}`:                       "unknown_message",
+		`{"type":"continue","request_id":"` + id + `","message_id":"m_none"}`:                     "unknown_message",
 		`{"type":"resume","run":"r_none","epoch":1,"after_seq":0}`:                                "unknown_run",
 		`{"type":"resume","run":"r_none","epoch":1,"after_seq":-1}`:                               codeInvalid,
 		`{"type":"attach","session_id":"s_none"}`:                                                 "unknown_session",

@@ -45,6 +45,19 @@ func (s *Server) startRegenerate(ctx context.Context, who caller, requestID, mes
 	return ack, nil
 }
 
+// startContinue starts a run that goes on with an answer.
+func (s *Server) startContinue(ctx context.Context, who caller, requestID, message string) (turn.Ack, error) {
+	if err := checkRequestID(requestID); err != nil {
+		return turn.Ack{}, err
+	}
+	ack, err := s.cfg.Turns.Continue(ctx, who.Principal, turn.Continue{RequestID: requestID, MessageID: message})
+	if err != nil {
+		return turn.Ack{}, err
+	}
+	s.publishRun(who, ack)
+	return ack, nil
+}
+
 func checkRequestID(id string) error {
 	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
 		return invalid("request_id must be a UUID, such as 1b4e28ba-2fa1-4d2b-883f-0016d3cca427.")

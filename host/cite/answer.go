@@ -67,11 +67,26 @@ type Answer struct {
 	docs    *Documents
 	numbers map[int]int // ref to citation number
 	cited   []packet.CitationInfo
+	// before was cited earlier; told says that it was announced.
+	before []packet.CitationInfo
+	told   bool
 }
 
 // NewAnswer returns an answer that cites from docs.
 func NewAnswer(docs *Documents) *Answer {
 	return &Answer{docs: docs, numbers: map[int]int{}}
+}
+
+// GoOn returns an answer that cites from docs and goes on with the numbers of what
+// was cited in it before. Those are announced once more before the first marker, so
+// that whoever reads only this part knows them; Cited does not return them.
+func GoOn(docs *Documents, before []packet.CitationInfo) *Answer {
+	a := NewAnswer(docs)
+	for _, c := range before {
+		a.numbers[c.Ref] = c.CitationNumber
+	}
+	a.before = before
+	return a
 }
 
 // Stream returns a stream for the next block of text of this answer.
@@ -89,11 +104,14 @@ func (a *Answer) number(refs []int) (text string, fresh []packet.CitationInfo, o
 			return "", nil, false
 		}
 	}
+	if !a.told {
+		fresh, a.told = append(fresh, a.before...), true
+	}
 	var out strings.Builder
 	for i, ref := range refs {
 		n, seen := a.numbers[ref]
 		if !seen {
-			n = len(a.cited) + 1
+			n = len(a.before) + len(a.cited) + 1
 			a.numbers[ref] = n
 			info := packet.CitationInfo{CitationNumber: n, Ref: ref, Document: docs[i]}
 			a.cited = append(a.cited, info)

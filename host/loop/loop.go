@@ -40,6 +40,12 @@ type Setup struct {
 	Specs []tool.Spec
 	// Runner runs their calls.
 	Runner *toolrun.Runner
+	// Continues says that the answer was begun in an earlier run: the last message of
+	// History is what there is of it, and Cited are its citations. Held are calls that
+	// were held back in it and run first.
+	Continues bool
+	Cited     []packet.CitationInfo
+	Held      []toolrun.Request
 	// Forced names the tool that the first cycle must call, "" for none.
 	Forced string
 	// MaxCycles is at least 1; 0 stands for DefaultMaxCycles.
@@ -78,7 +84,7 @@ type Result struct {
 // Run runs the loop to its end. It returns early when ctx is done, with
 // StopUserCancelled.
 func Run(ctx context.Context, setup Setup) Result {
-	l := &runner{Setup: setup, history: setup.History, answer: cite.NewAnswer(setup.Documents)}
+	l := &runner{Setup: setup, history: slices.Clip(setup.History), answer: cite.GoOn(setup.Documents, setup.Cited)}
 	if l.MaxCycles <= 0 {
 		l.MaxCycles = DefaultMaxCycles
 	}
@@ -112,6 +118,7 @@ func (l *runner) run(ctx context.Context) Result {
 	reason := packet.StopCompleted
 	// What the model could not learn of itself now, it says when it is asked.
 	_ = llm.Prepare(ctx, l.Model)
+	l.goOn(ctx)
 	for cycle := 1; ; cycle++ {
 		choice, tools := l.choose(cycle)
 		out, err := l.step(ctx, choice, tools)
@@ -131,6 +138,20 @@ func (l *runner) run(ctx context.Context) Result {
 	}
 	l.result.Reason, l.result.Text, l.result.Citations = reason, l.text.String(), l.answer.Cited()
 	return l.result
+}
+
+// goOn takes an answer up again: held calls run, or the model is told to go on.
+func (l *runner) goOn(ctx context.Context) {
+	switch {
+	case len(l.Held) > 0:
+		done := l.Runner.Run(ctx, l.turn, l.Held)
+		l.turn++
+		l.result.Steps = append(l.result.Steps, Step{Calls: done})
+		l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: window.Selected})
+		l.history = append(l.history, Messages("", nil, done)...)
+	case l.Continues:
+		l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: window.GoOn})
+	}
 }
 
 // choose sets the tool choice of a cycle: a forced tool first, none in the last
@@ -172,7 +193,7 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 	}
 	out, err := step.Decode(ctx, step.Input{
 		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice, Withheld: withheld},
-		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0, Now: l.Now,
+		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0 || len(l.Held) > 0, Unbroken: l.Continues && len(l.Held) == 0 && l.text.Len() == 0, Now: l.Now,
 		ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
 	})
 	l.reasoningOpen = out.ReasoningOpen

@@ -36,6 +36,9 @@ type Input struct {
 	// Continues says that the answer has text from an earlier step: the next block
 	// of text then begins with a blank line, so that the joined text reads well.
 	Continues bool
+	// Unbroken says that the text goes on with an earlier one that ended anywhere:
+	// blanks at its start are kept.
+	Unbroken bool
 	// ReasoningOpen says that the model's prompt opens its reasoning.
 	ReasoningOpen bool
 	// Blocks shows calls before they are complete; nil where none are to be shown.
@@ -258,7 +261,11 @@ func (d *decoder) say(delta string) {
 		if d.blank += delta; strings.TrimSpace(d.blank) == "" {
 			return
 		}
-		delta, d.blank = strings.TrimLeft(d.blank, " \t\r\n"), ""
+		delta = d.blank
+		if !d.in.Unbroken || d.shown.Len() > 0 {
+			delta = strings.TrimLeft(delta, " \t\r\n")
+		}
+		d.blank = ""
 		d.close()
 		d.block, d.cites = messageBlock, d.in.Answer.Stream()
 		if d.in.Continues || d.shown.Len() > 0 {

@@ -41,6 +41,12 @@ type BeginRun struct {
 	// Regenerate is a message to answer again: a user message, or an answer to
 	// one. Parent, Root, Text and Files are not looked at then.
 	Regenerate string
+	// Continue is an answer to go on with, in the same message. It must be the end of
+	// its branch. Parent, Root, Text, Files and Regenerate are not looked at then, and
+	// Models is the one that wrote it.
+	Continue string
+	// OnlyHeld continues only an answer that has calls which were held back.
+	OnlyHeld bool
 	// Models are the names of those that answer, at least one.
 	Models []string
 }
@@ -53,6 +59,10 @@ type Begun struct {
 	UserMessage    Message
 	// Responses are the reserved assistant messages, in the order of Models.
 	Responses []Message
+	// Before is the answer that goes on, as it was, and Held are the calls that were
+	// held back in it; both only with Continue.
+	Before Message
+	Held   []Call
 	// Replayed tells that the request came before; the rest is how that run
 	// stands now.
 	Replayed bool
@@ -75,8 +85,10 @@ type request struct {
 //     when a request is repeated whose run was deleted,
 //   - ErrConflict when the request id was used with another hash,
 //   - a *BusyError when the session has a live run,
+//   - ErrNothingHeld when OnlyHeld is set and no call is held,
 //   - ErrInvalid when no model is named, the request id is too long, the parent
-//     is not an answer, or there are too many files or one of them twice.
+//     is not an answer, there are too many files or one of them twice, or what
+//     is to go on is no answer or has messages behind it.
 func (s *Store) BeginRun(ctx context.Context, p Principal, in BeginRun) (Begun, error) {
 	if len(in.Models) == 0 {
 		return Begun{}, invalid("a run needs a model")
@@ -145,6 +157,13 @@ func (s *Store) replay(tx *bbolt.Tx, p Principal, in BeginRun) (out Begun, err e
 func (s *Store) begin(tx *bbolt.Tx, p Principal, in BeginRun) (Begun, error) {
 	var out Begun
 	now := s.clock()
+	if in.Continue != "" {
+		old, err := s.beginContinued(tx, p, in, now, &out)
+		if err != nil {
+			return Begun{}, err
+		}
+		return out, writeBegun(tx, old, out)
+	}
 	old, err := s.beginMessage(tx, p, in, now, &out)
 	if err != nil {
 		return Begun{}, err

@@ -122,6 +122,9 @@ func (c *checker) messages() {
 		c.expect(tableSessionMsgs.has(c.tx, join(m.Session, key)), tableMessages, key, "it is missing in its session's list")
 		c.expect(m.Parent == "" || tableSessionMsgs.has(c.tx, join(m.Session, m.Parent)), tableMessages, key, "its parent %q is not in its session", m.Parent)
 		c.expect(m.Run == "" || tableRuns.has(c.tx, m.Run), tableMessages, key, "its run %q is not there", m.Run)
+		for _, run := range m.LaterRuns {
+			c.expect(tableRuns.has(c.tx, run), tableMessages, key, "its later run %q is not there", run)
+		}
 		for i, step := range m.Steps {
 			c.expect(answered(step), tableMessages, key, "in step %d not every call has exactly one result", i)
 		}

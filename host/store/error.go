@@ -24,6 +24,8 @@ var (
 	ErrConflict = errors.New("this request id was used for another request")
 	// ErrBusy is matched by a *BusyError.
 	ErrBusy = errors.New("a run is live in this session")
+	// ErrNothingHeld is returned when only held calls were to run and there are none.
+	ErrNothingHeld = errors.New("no call is held in this answer")
 	// ErrFinished is returned when a run has already ended.
 	ErrFinished = errors.New("the run has already ended")
 	// ErrEpoch is returned when packets are of another epoch than the run's log.

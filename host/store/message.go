@@ -45,6 +45,8 @@ type Message struct {
 	Model      string `json:"model,omitempty"`
 	ModelIndex int    `json:"model_index,omitempty"`
 	Run        string `json:"run,omitempty"`
+	// LaterRuns are the runs that went on with the answer, oldest first.
+	LaterRuns []string `json:"later_runs,omitempty"`
 	// Status is of the Status constants.
 	Status string `json:"status"`
 	// ErrorCode and ErrorMessage say what went wrong, for a person.
@@ -88,10 +90,13 @@ type Call struct {
 
 // Result is what the model was told of a call.
 type Result struct {
-	CallID    string     `json:"call_id"`
-	Name      string     `json:"name"`
-	Text      string     `json:"text,omitempty"`
-	Failed    bool       `json:"failed,omitempty"`
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	Text   string `json:"text,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+	// Held tells that the call was not run because models were compared, and may
+	// run when this answer is selected.
+	Held      bool       `json:"held,omitempty"`
 	Documents []Document `json:"documents,omitempty"`
 }
 

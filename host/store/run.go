@@ -20,6 +20,8 @@ type Run struct {
 	UserMessage string `json:"user_message"`
 	// Responses are the ids of the assistant messages, by model index.
 	Responses []string `json:"responses"`
+	// Continues tells that the run goes on with an answer that was there before.
+	Continues bool `json:"continues,omitempty"`
 	// StopReason is why the run ended, "" while it is live.
 	StopReason string `json:"stop_reason,omitempty"`
 	// LastSeq is the number of the last packet on disk.
@@ -240,6 +242,9 @@ func finishMessages(tx *bbolt.Tx, run Run, f Finish) error {
 			m = reserved
 			m.Status = leftOver(f.StopReason)
 		}
+		if run.Continues && ok {
+			m = continued(reserved, m)
+		}
 		if err := tableMessages.put(tx, id, finalMessage(reserved, m, run.EndedAt)); err != nil {
 			return err
 		}
@@ -251,6 +256,7 @@ func finishMessages(tx *bbolt.Tx, run Run, f Finish) error {
 func finalMessage(reserved, m Message, ended time.Time) Message {
 	m.Session, m.Owner, m.Parent, m.Role = reserved.Session, reserved.Owner, reserved.Parent, reserved.Role
 	m.Model, m.ModelIndex, m.Run, m.CreatedAt = reserved.Model, reserved.ModelIndex, reserved.Run, reserved.CreatedAt
+	m.LaterRuns = reserved.LaterRuns
 	if m.EndedAt.IsZero() {
 		m.EndedAt = ended
 	}

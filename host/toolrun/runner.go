@@ -104,6 +104,8 @@ type Done struct {
 	Plugin    string
 	Documents []packet.Document
 	HostCalls []packet.HostCall
+	// Held tells that the call was held back because models are compared.
+	Held bool
 	// StopsLoop and Reminder are the tool's own, for the step that follows.
 	StopsLoop bool
 	Reminder  string
@@ -184,7 +186,9 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 // one runs a call from its wait for a slot to its section_end.
 func (r *Runner) one(ctx context.Context, c *call) Done {
 	if refused, ok := r.refuse(c); ok {
-		return c.end(ctx, refused, 0)
+		done := c.end(ctx, refused, 0)
+		done.Held = c.tool != nil && c.argumentsErr == nil
+		return done
 	}
 	release, err := r.acquire(ctx, c.name)
 	if err != nil {

@@ -68,6 +68,8 @@ func (s *Service) fault(err error, missing string) error {
 		return nil
 	case errors.As(err, &busy):
 		return &Error{Code: CodeBusy, Message: "An answer is being written in this conversation. Stop it or wait.", Run: busy.Run, Err: err}
+	case errors.Is(err, store.ErrNothingHeld):
+		return err
 	case errors.Is(err, store.ErrConflict):
 		return &Error{Code: CodeConflict, Message: "This request id was used for another request.", Err: err}
 	case errors.Is(err, store.ErrNotFound):

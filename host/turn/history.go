@@ -85,10 +85,19 @@ func storedSteps(steps []loop.Step) []store.Step {
 		for _, c := range s.Calls {
 			step.Calls = append(step.Calls, store.Call{ID: c.CallID, Name: c.Name, Arguments: c.Arguments})
 			step.Results = append(step.Results, store.Result{
-				CallID: c.CallID, Name: c.Name, Text: c.Text, Failed: c.Failed(), Documents: storedDocuments(c.Documents),
+				CallID: c.CallID, Name: c.Name, Text: c.Text, Failed: c.Failed(), Held: c.Held, Documents: storedDocuments(c.Documents),
 			})
 		}
 		out = append(out, step)
+	}
+	return out
+}
+
+// citationsBefore are the citations of an answer that goes on.
+func citationsBefore(m store.Message) []packet.CitationInfo {
+	out := make([]packet.CitationInfo, len(m.Citations))
+	for i, c := range m.Citations {
+		out[i] = packet.CitationInfo{CitationNumber: c.Number, Ref: c.Ref, Document: packet.Document(c.Document)}
 	}
 	return out
 }

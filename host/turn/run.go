@@ -181,7 +181,11 @@ func cancelled(ctx context.Context) packet.StopReason {
 // prepare loads the branch and what follows from it.
 func (s *Service) prepare(w *worker) error {
 	begun := w.setup.begun
-	branch, err := s.Store.Branch(w.ctx, w.principal, begun.Session.ID, begun.UserMessage.ID)
+	leaf := begun.UserMessage.ID
+	if begun.Run.Continues {
+		leaf = begun.Responses[0].ID
+	}
+	branch, err := s.Store.Branch(w.ctx, w.principal, begun.Session.ID, leaf)
 	if err != nil {
 		return fmt.Errorf("load history: %w", err)
 	}
@@ -190,6 +194,7 @@ func (s *Service) prepare(w *worker) error {
 		return fmt.Errorf("load files: %w", err)
 	}
 	w.setup.path = readPath(branch, files)
+	w.setup.path.query = begun.UserMessage.Text
 	if !w.setup.path.attached {
 		w.setup.tools = without(w.setup.tools, onlyReadsFiles)
 	}
@@ -232,7 +237,12 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 		specs[i] = t.Spec()
 	}
 	tokens := set.models[index].Info().ContextTokens
+	var held []toolrun.Request
+	for _, c := range set.begun.Held {
+		held = append(held, toolrun.Request{Name: c.Name, Arguments: c.Arguments})
+	}
 	return loop.Setup{
+		Continues: set.begun.Run.Continues, Cited: citationsBefore(set.begun.Before), Held: held,
 		Model: set.models[index], System: s.system(set, specs, tokens), History: window.Attach(set.path.history, tokens), Specs: specs,
 		Runner: toolrun.New(toolrun.Config{
 			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit,

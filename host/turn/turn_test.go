@@ -174,10 +174,10 @@ func (f *fixture) send(in Send) Ack {
 
 // read returns all packets of a run, which must obey the protocol and be
 // stored as they were sent.
-func (f *fixture) read(run string) []packet.Packet {
+func (f *fixture) read(run string, options ...packettest.Option) []packet.Packet {
 	f.t.Helper()
 	packets := f.drain(run)
-	packettest.Require(f.t, packets)
+	packettest.Require(f.t, packets, options...)
 	// The stop was seen, so the outcome is on disk.
 	if r, err := f.store.Run(f.t.Context(), f.owner, run); err != nil || r.Live() {
 		f.t.Errorf("the run reads as live after its stop: %+v, %v", r, err)

@@ -23,6 +23,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
@@ -51,10 +52,13 @@ type conversation struct {
 	forced   string
 	allow    []string
 	// stop is the type of the packet at which the person stops the last run.
-	stop          string
-	cycles        int
-	contextTokens int
-	replies       map[string][]scriptedReply
+	stop string
+	// selected is the model whose answer the person takes in the end, continued the
+	// one whose answer they let go on.
+	selected, continued string
+	cycles              int
+	contextTokens       int
+	replies             map[string][]scriptedReply
 }
 
 // scriptedReply is what the server answers to one request of a model.
@@ -123,6 +127,10 @@ func (c *conversation) set(key, value string) (err error) {
 		c.allow = strings.Fields(value)
 	case "stop":
 		c.stop = value
+	case "select":
+		c.selected = value
+	case "continue":
+		c.continued = value
 	case "max_cycles":
 		c.cycles, err = strconv.Atoi(value)
 	case "context_tokens":
@@ -361,6 +369,15 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 			writeStored(&stored, f.message(ack, model))
 		}
 	}
+	later, model, cited, ok := c.goOn(f, ack)
+	if ok {
+		inOrder := canonical(f.read(later.Run, packettest.GoesOn(cited)))
+		names.learn(inOrder)
+		for _, p := range inOrder {
+			fmt.Fprintln(&packets, shortened(conversationLine(t, p)))
+		}
+		writeStored(&stored, f.message(ack, model))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.problems {
@@ -383,6 +400,26 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 		out = append(out, txtar.File{Name: section.name, Data: []byte(text)})
 	}
 	return out
+}
+
+// goOn takes one of the last answers up again, if the conversation says so. cited is
+// how many documents the answer had cited.
+func (c *conversation) goOn(f *fixture, ack Ack) (later Ack, model, cited int, ok bool) {
+	f.t.Helper()
+	var err error
+	model = max(0, slices.Index(c.models, c.selected+c.continued))
+	cited = len(f.message(ack, model).Citations)
+	switch {
+	case c.selected != "":
+		later, ok, err = f.Select(f.t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[model]})
+	case c.continued != "":
+		ok = true
+		later, err = f.Continue(f.t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[model]})
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return later, model, cited, ok
 }
 
 // opened opens the store and a service with the conversation's models and tools.

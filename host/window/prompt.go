@@ -36,6 +36,12 @@ Documents that a tool returns carry a number called ref. After each sentence tha
 // NoTools tells the model that it has to answer now.
 const NoTools = "No tools remain for this answer. Write the answer now, from what you have."
 
+// GoOn tells the model to go on with an answer that ended early.
+const GoOn = "Go on with your answer exactly where it ended. Do not repeat what is there."
+
+// Selected tells the model that its held calls run now.
+const Selected = "Your answer was chosen. The tool calls in it that were held back run now. Go on when you have their results."
+
 // RepairCall tells the model that what it wrote as a tool call could not be
 // read.
 const RepairCall = `Your last message held a tool call that could not be read, and nothing was run. Call the tool again, in the form that you were given for calls, with the arguments as one JSON object, for example {"queries": ["fuel limits"]}.`

@@ -63,11 +63,17 @@ func Stored(model int, text string) Option {
 	return func(c *Checker) { c.stored[model] = text }
 }
 
+// GoesOn says that the stream goes on with an answer of an earlier run, in which n
+// documents were cited: they are announced once more and need not be shown.
+func GoesOn(n int) Option { return func(c *Checker) { c.before = n } }
+
 // Checker checks one stream packet by packet. It is not safe for concurrent
 // use.
 type Checker struct {
 	running bool
 	stored  map[int]string
+	// before is how many documents an earlier run of the answer cited.
+	before int
 
 	run   string
 	epoch int64

@@ -35,6 +35,25 @@ func TestBeginningsOfGoodStreamsPass(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatGoesOnKeepsItsNumbers(t *testing.T) {
+	packets := searching() // cites two documents
+	var later []packet.Packet
+	for _, p := range packets {
+		if d, ok := p.Obj.(packet.MessageDelta); ok {
+			d.Content = strings.ReplaceAll(d.Content, "[[1]]", "")
+			p.Obj = d
+		}
+		later = append(later, p)
+	}
+	if found := Check(later); len(found) == 0 {
+		t.Error("a document that is never shown passes")
+	}
+	Require(t, later, GoesOn(1))
+	if found := Check(later, GoesOn(2)); len(found) != 0 {
+		t.Errorf("got %v", found)
+	}
+}
+
 // broken is a stream that breaks one rule.
 type broken struct {
 	rule    int

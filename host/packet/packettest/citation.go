@@ -80,9 +80,11 @@ func (c *Checker) markers(m *model, b *block, before int) {
 		if !announced {
 			continue // plain text, unless its citation_info comes later
 		}
-		m.cites.used++
-		if n != m.cites.used {
-			c.fail(RuleCitation, "[[%d]] is the answer's citation no. %d in order of first use", n, m.cites.used)
+		if n > c.before {
+			m.cites.used++
+			if n != c.before+m.cites.used {
+				c.fail(RuleCitation, "[[%d]] is the answer's citation no. %d in order of first use", n, c.before+m.cites.used)
+			}
 		}
 		if place.block == b && from+at[0] < place.bytes {
 			c.fail(RuleCitation, "the marker [[%d]] began before its citation_info", n)
@@ -128,7 +130,7 @@ func (c *Checker) citationSupport(m *model, b *block, obj packet.CitationSupport
 // requireShown reports documents that a finished answer announced and never
 // cited.
 func (c *Checker) requireShown(m *model) {
-	for n := 1; n <= len(m.cites.announced); n++ {
+	for n := c.before + 1; n <= len(m.cites.announced); n++ {
 		if _, shown := m.cites.shown[n]; !shown {
 			c.fail(RuleCitation, "citation %d was announced and its marker never shown", n)
 		}
