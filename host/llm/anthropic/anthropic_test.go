@@ -67,7 +67,7 @@ func newModel(t testing.TB, base string, change func(*anthropic.Config)) *anthro
 func TestCassettes(t *testing.T) { cassettetest.Run(t, "testdata/cassettes", 40, adapter) }
 
 func TestCutAtEveryByte(t *testing.T) {
-	for _, name := range []string{"thinking", "tool_use_parallel"} {
+	for _, name := range []string{"forced_tool_while_thinking"} {
 		cassettetest.Cut(t, "testdata/cassettes/"+name+".txtar", adapter)
 	}
 }

@@ -69,7 +69,7 @@ func newModel(t testing.TB, base string, change func(*ollama.Config)) *ollama.Mo
 func TestCassettes(t *testing.T) { cassettetest.Run(t, "testdata/cassettes", 25, adapter) }
 
 func TestCutAtEveryByte(t *testing.T) {
-	for _, name := range []string{"thinking", "tool_calls_parallel"} {
+	for _, name := range []string{"tool_calls_parallel"} {
 		cassettetest.Cut(t, "testdata/cassettes/"+name+".txtar", adapter)
 	}
 }

@@ -115,10 +115,14 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 	}
 	watch := m.end.Watch(ctx)
 	defer watch.Stop()
-	response, err := m.open(watch, req)
+	open, decode := m.open, m.decode
+	if m.cfg.Responses {
+		open, decode = m.openResponse, m.decodeResponse
+	}
+	response, err := open(watch, req)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	return m.decode(watch, response, emit)
+	return decode(watch, response, emit)
 }

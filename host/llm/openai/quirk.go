@@ -41,8 +41,8 @@ const (
 	contentRequired
 	// reasoningBack: the reasoning of a step with calls must come back with it.
 	reasoningBack
-	// noResponses: there is no responses API here.
-	noResponses
+	// noEncrypted: there is no reasoning to be had back encrypted.
+	noEncrypted
 )
 
 // lesson tells by which words of a refusal a quirk is recognised, and whether a
@@ -62,6 +62,7 @@ var lessons = []lesson{
 		{"no endpoints found that support tool use"}, {"tools param requires --jinja"}, {"tools", "--jinja"}}, request.hasTools},
 	{noParallel, [][]string{{"parallel_tool_calls"}}, func(r request) bool { return r.able.Parallel == llm.No && r.hasTools() }},
 	{noToolChoice, [][]string{{"tool_choice"}}, request.hasTools},
+	{noEncrypted, [][]string{{"encrypted_content"}, {"encrypted content"}}, func(r request) bool { return r.responses }},
 	{noEffort, [][]string{{"reasoning_effort"}, {"reasoning.effort"}}, func(r request) bool { return r.able.Reasoning.Or(false) }},
 	{noImages, [][]string{{"image_url"}, {"image input"}, {"not support image"}, {"does not support vision"}, {"not a multimodal"}, {"mmproj"}}, request.hasImages},
 	{developerRole, [][]string{{"role", "does not support 'system'"}, {"use 'developer'"}}, request.hasSystem},
@@ -80,6 +81,8 @@ var lessons = []lesson{
 type request struct {
 	llm.Request
 	able llm.Abilities
+	// responses tells that it goes to the responses API.
+	responses bool
 }
 
 func always(request) bool         { return true }
@@ -102,7 +105,7 @@ func (m *Model) learn(refusal string, req llm.Request) bool {
 	m.learning.Lock()
 	defer m.learning.Unlock()
 	known := quirk(m.quirks.Load())
-	r := request{req, m.cfg.Able}
+	r := request{req, m.cfg.Able, m.cfg.Responses}
 	for _, l := range lessons {
 		if known&l.quirk != 0 || !l.about(r) || l.quirk == noTools && m.cfg.Able.Tools == llm.Yes {
 			continue
