@@ -64,7 +64,8 @@ var conversationTools = []tool.Tool{
 		return tool.Result{Text: "shown", Fuel: 7, HostCalls: []tool.HostCall{{Capability: "kv", Summary: "read k", Decision: "allow", Bytes: 3}},
 			Files: []tool.File{{ID: "f_1", Name: "a.txt", MediaType: "text/plain", Size: 3}}}, nil
 	}},
-	scripted{tool.Spec{Name: "waits", Title: "Waits"}, func(ctx context.Context, _ tool.Invocation) (tool.Result, error) {
+	scripted{tool.Spec{Name: "waits", Title: "Waits"}, func(ctx context.Context, in tool.Invocation) (tool.Result, error) {
+		in.Report.Progress("waiting", nil)
 		<-ctx.Done()
 		return tool.Fail(tool.FailureFailed, "Stopped.", "stopped"), nil
 	}},
