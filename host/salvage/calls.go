@@ -81,6 +81,17 @@ func jsonCalls(v value, depth int) ([]rawCall, bool) {
 	return nil, false
 }
 
+// callsAmong reads the calls of a list that holds other things too: one bad entry
+// spoils none of the others.
+func callsAmong(items []value) (calls []rawCall, ok bool) {
+	for _, item := range items {
+		if c, ok := jsonCalls(item, 1); ok {
+			calls = append(calls, c...)
+		}
+	}
+	return calls, len(calls) > 0
+}
+
 func objectCalls(v value, depth int) ([]rawCall, bool) {
 	for _, k := range wrapperKeys {
 		inner := v.get(k)

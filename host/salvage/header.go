@@ -404,6 +404,9 @@ func (c *call) readValue(body string) []rawCall {
 	l := &literal{in: body}
 	v := l.value()
 	calls, ok := jsonCalls(v, 0)
+	if !ok && v.kind == list {
+		calls, ok = callsAmong(v.items)
+	}
 	if ok && l.cut && calls[len(calls)-1].noArguments {
 		calls = calls[:len(calls)-1] // the arguments were cut off
 		ok = len(calls) > 0

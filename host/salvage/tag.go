@@ -252,6 +252,14 @@ func (t tag) attribute(name string) (string, bool) {
 	return "", false
 }
 
+// functionName returns the name of the function that a tag calls, without special
+// tokens that slipped into it.
+func (t tag) functionName() (string, bool) {
+	name, ok := t.attribute("name")
+	plain, _, _ := strings.Cut(name, "<|")
+	return plain, ok
+}
+
 func attributeValue(s string) (val, rest string) {
 	if s != "" && (s[0] == '"' || s[0] == '\'') {
 		if end := strings.IndexByte(s[1:], s[0]); end >= 0 {

@@ -269,7 +269,7 @@ func (p *Parser) tagMarkup(in string, final bool) (hit, answer) {
 	}
 	switch t.kind {
 	case functionTag:
-		name, ok := t.attribute("name")
+		name, ok := t.functionName()
 		if p.place.boundary { // in a wrapper, names with spaces occur
 			name = strings.ReplaceAll(name, " ", "_")
 		}
@@ -280,8 +280,24 @@ func (p *Parser) tagMarkup(in string, final bool) (hit, answer) {
 	return h, no
 }
 
-// orphan decides at a closer that closes nothing: alone on its line it is dropped,
-// in a sentence it is text.
+// opensCall decides whether the markup of a call begins at a '<'.
+func opensCall(in string, final bool) answer {
+	m, a := theLexer.match(in, final)
+	switch a {
+	case unknown:
+		return unknown
+	case yes:
+		return decide(m.role == opens || m.role == wraps)
+	}
+	t, a := tagAt(in, 0, final)
+	if a != yes {
+		return a
+	}
+	return decide(!t.closing && (t.kind == functionTag || t.kind == wrapperTag))
+}
+
+// orphan decides at a closer that closes nothing: alone on its line or before a
+// call it is dropped, in a sentence it is text.
 func (p *Parser) orphan(in string, n int, final bool) answer {
 	if !p.place.lineStart {
 		return no
@@ -289,6 +305,9 @@ func (p *Parser) orphan(in string, n int, final bool) answer {
 	for end := n + maxGap; n < len(in); n++ {
 		if in[n] == '\n' {
 			return yes
+		}
+		if in[n] == '<' {
+			return opensCall(in[n:], final)
 		}
 		if !blank(in[n]) || n == end {
 			return no
@@ -364,7 +383,7 @@ func (p *Parser) crossTag(h hit) {
 	case h.tag.closing:
 		p.entered()
 	case h.tag.kind == functionTag:
-		name, _ := h.tag.attribute("name")
+		name, _ := h.tag.functionName()
 		d := &elementDialect
 		if h.tag.namespace == "atem:" {
 			d = &museDialect
