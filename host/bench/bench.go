@@ -48,6 +48,8 @@ var all = []benchmark{
 	{"parse/code", parseCode},
 	{"parse/one-call", parseOneCall},
 	{"parse/growth", parseGrowth},
+	{"loop/token-latency", loopTokenLatency},
+	{"loop/token-allocations", loopTokenAllocs},
 }
 
 // Names returns the names of all benchmarks.
