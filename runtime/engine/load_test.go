@@ -297,15 +297,32 @@ func cacheFiles(t *testing.T, dir string) map[string]fs.FileInfo {
 	return files
 }
 
-// FuzzLoad asserts that any bytes are either refused with a type or loaded and
-// callable, within the limits.
+// stuck is random bytes that are the same each time.
+type stuck struct{}
+
+func (stuck) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(i*7 + 3)
+	}
+	return len(p), nil
+}
+
+// FuzzLoad asserts that any bytes are either refused with a type or loaded and callable,
+// within the limits; and that a call that is made again, in an instance that was reset or
+// in a new one, ends in the same way with the same fuel. Time stands still for the guest.
 func FuzzLoad(f *testing.F) {
 	f.Add(asking())
 	f.Add(spin(true))
+	f.Add(traces(false))
+	f.Add(traces(true))
 	f.Add([]byte{0, 'a', 's', 'm', 1, 0, 0, 0})
 	f.Add(wasmbin.AppendSection([]byte{0, 'a', 's', 'm', 1, 0, 0, 0}, wasmbin.SectionMemory, []byte{1, 0, 1}))
-	e := newEngine(f, engine.Config{Spares: -1})
-	limits := engine.Limits{MemoryMiB: 2, Timeout: quick}
+	for seed := range byte(20) {
+		f.Add(w.Generate([]byte{seed}))
+	}
+	now := time.Unix(1_700_000_000, 0)
+	e := newEngine(f, engine.Config{Now: func() time.Time { return now }, Random: stuck{}})
+	limits := engine.Limits{MemoryMiB: 2, Timeout: 10 * quick, Fuel: 2_000_000}
 	f.Fuzz(func(t *testing.T, wasm []byte) {
 		m, err := e.Load(t.Context(), wasm, limits)
 		if err != nil {
@@ -316,14 +333,39 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		for _, export := range m.Exports() {
-			_, err := m.Call(t.Context(), engine.Call{Export: export})
-			var failed *engine.CallError
-			if err != nil && !errors.As(err, &failed) {
-				t.Fatalf("untyped error: %v", err)
+			if export != "_start" && export != "_initialize" {
+				callAgain(t, m, export)
 			}
 		}
 		if err := m.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		if memories, bytes := e.Mapped(); memories != 0 || bytes != 0 {
+			t.Fatalf("%d memories of %d bytes are left", memories, bytes)
+		}
 	})
+}
+
+// callAgain makes a call three times and compares how it ended.
+func callAgain(t *testing.T, m *engine.Module, export string) {
+	t.Helper()
+	var first engine.Outcome
+	var how engine.CallKind
+	for n := range 3 {
+		out, err := m.Call(t.Context(), engine.Call{Export: export})
+		failed := &engine.CallError{}
+		if err != nil && !errors.As(err, &failed) {
+			t.Fatalf("untyped error: %v", err)
+		}
+		if failed.Kind == engine.Timeout {
+			return // of the machine's time, not the guest's
+		}
+		if n == 0 {
+			first, how = out, failed.Kind
+		}
+		if failed.Kind != how || out.Fuel != first.Fuel || out.MemoryBytes != first.MemoryBytes || string(out.Output) != string(first.Output) {
+			t.Fatalf("%s: call %d ended with %q, %d fuel, %d bytes, output %q; the first with %q, %d, %d, %q", export, n,
+				failed.Kind, out.Fuel, out.MemoryBytes, out.Output, how, first.Fuel, first.MemoryBytes, first.Output)
+		}
+	}
 }

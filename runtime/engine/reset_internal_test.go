@@ -207,29 +207,49 @@ func TestGeneratedModulesAreAsNewAfterAReset(t *testing.T) {
 		for n := range key {
 			key[n] = byte(r.Uint32())
 		}
-		m, err := e.Load(t.Context(), wasmtest.Generate(key), Limits{MemoryMiB: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.resettable.Load() {
+		if generatedIsAsNew(t, e, key) {
 			reset++
-			checkReset(t, m, func(i *instance, round int) {
-				for _, export := range m.info.Exports {
-					if export.Kind != wasmbin.ExternFunc || len(export.Type.Params) > 2 || len(export.Type.Results) > 2 {
-						continue
-					}
-					callWith(t, i, export.Name, nil, make([]uint64, len(export.Type.Params))...)
-					i.state.Reset(abi.Initial{})
-				}
-			})
-		}
-		if err := m.Close(t.Context()); err != nil {
-			t.Fatal(err)
 		}
 	}
 	if reset < modules/10 || reset == modules {
 		t.Errorf("%d of %d generated modules can be reset; the generator should make both kinds", reset, modules)
 	}
+}
+
+// generatedIsAsNew checks one generated module. It returns false for one that cannot be reset.
+func generatedIsAsNew(t testing.TB, e *Engine, key []byte) bool {
+	t.Helper()
+	m, err := e.Load(t.Context(), wasmtest.Generate(key), Limits{MemoryMiB: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if !m.resettable.Load() {
+		return false
+	}
+	checkReset(t, m, func(i *instance, _ int) {
+		for _, export := range m.info.Exports {
+			if export.Kind != wasmbin.ExternFunc || len(export.Type.Params) > 2 || len(export.Type.Results) > 2 {
+				continue
+			}
+			callWith(t, i, export.Name, nil, make([]uint64, len(export.Type.Params))...)
+			i.state.Reset(abi.Initial{})
+		}
+	})
+	return true
+}
+
+// FuzzReset asserts for generated modules that an instance is as new after a reset.
+func FuzzReset(f *testing.F) {
+	for seed := range byte(20) {
+		f.Add([]byte{seed, 1, 2, 3, 4, 5, 6, 7})
+	}
+	e := stillEngine(f)
+	f.Fuzz(func(t *testing.T, key []byte) { generatedIsAsNew(t, e, key) })
 }
 
 // TestWhatCannotBeResetIsNot names the reasons for which a module gets fresh instances.
