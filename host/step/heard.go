@@ -24,6 +24,25 @@ type Blocks interface {
 	Abandon(place packet.Placement, outcome packet.Outcome)
 }
 
+// Servers shows tools that the model's provider ran itself. Blocks may be one.
+type Servers interface {
+	// Served shows such a tool in a block of its own at place; it is over.
+	Served(place packet.Placement, name, query string, failed bool)
+}
+
+// served takes note of a tool that the provider ran, and shows it. Once a block of
+// a call of ours is open no other may open after it, so it is not shown then.
+func (d *decoder) served(e llm.ServerTool) {
+	d.ran = append(d.ran, e)
+	s, ok := d.in.Blocks.(Servers)
+	if !ok || d.callTurn >= 0 {
+		return
+	}
+	d.close()
+	s.Served(packet.At(d.turn, 0), e.Name, e.Query, e.Failed)
+	d.turn++
+}
+
 // heard is a call as far as it was heard.
 type heard struct {
 	Call

@@ -209,7 +209,7 @@ func (d *decoder) take(event llm.Event) {
 	case llm.Native:
 		d.replay = &e
 	case llm.ServerTool:
-		d.ran = append(d.ran, e)
+		d.served(e)
 	case llm.Finish:
 		d.finished = e.Reason
 	}
