@@ -9,6 +9,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -42,8 +43,13 @@ type benchmark struct {
 	run  func(ctx context.Context) ([]Result, error)
 }
 
-// all are the benchmarks, in the order in which they run.
-var all = []benchmark{
+// all returns the benchmarks, in the order in which they run.
+func all(e effort) []benchmark {
+	return append(runtimeBenchmarks(e), hostBenchmarks...)
+}
+
+// hostBenchmarks are those of the host.
+var hostBenchmarks = []benchmark{
 	{"parse/prose", parseProse},
 	{"parse/code", parseCode},
 	{"parse/one-call", parseOneCall},
@@ -52,11 +58,27 @@ var all = []benchmark{
 	{"loop/token-allocations", loopTokenAllocs},
 }
 
+// runtimeBenchmarks are those of the runtime against the reference. Most give a figure for
+// each of three languages, with the language at the end of the name.
+func runtimeBenchmarks(e effort) []benchmark {
+	return []benchmark{
+		{"runtime/warm-call", e.warmCall},
+		{"runtime/isolated-call", e.isolatedCall},
+		{"runtime/calls-per-second", e.throughput},
+		{"runtime/bulk-1mb", e.bulk},
+		{"runtime/transfer", e.transfer},
+		{"runtime/fuel-tight", e.fuelTight},
+		{"runtime/fuel-mixed", e.fuelMixed},
+		{"runtime/cold-start", e.coldStart},
+		{"runtime/idle-instance", e.idle},
+	}
+}
+
 // Names returns the names of all benchmarks.
 func Names() []string {
-	names := make([]string, len(all))
-	for i, b := range all {
-		names[i] = b.name
+	var names []string
+	for _, b := range all(effort{}) {
+		names = append(names, b.name)
 	}
 	return names
 }
@@ -66,12 +88,18 @@ func Names() []string {
 // returns an error for a name that nothing has, before anything runs, and
 // ctx.Err() between two benchmarks.
 func Run(ctx context.Context, names []string, report func(Result)) error {
+	dir, err := os.MkdirTemp("", "bulkhead-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	benchmarks := all(effort{rounds: fullRounds, round: fullRound, cacheDir: dir})
 	for _, name := range names {
-		if !slices.ContainsFunc(all, func(b benchmark) bool { return b.is(name) }) {
+		if !slices.ContainsFunc(benchmarks, func(b benchmark) bool { return b.is(name) }) {
 			return fmt.Errorf("there is no benchmark %q; there are %s", name, strings.Join(Names(), ", "))
 		}
 	}
-	for _, b := range all {
+	for _, b := range benchmarks {
 		if len(names) > 0 && !slices.ContainsFunc(names, b.is) {
 			continue
 		}

@@ -25,7 +25,7 @@ func Bench(ctx context.Context, o Options, names []string) error {
 }
 
 func benchLine(r bench.Result) string {
-	line := fmt.Sprintf("%-26s %10.3g %s", r.Name, r.Value, r.Unit)
+	line := fmt.Sprintf("%-34s %10.3g %s", r.Name, r.Value, r.Unit)
 	if r.Reference != nil {
 		line += fmt.Sprintf("   %s %.3g, ratio %.3g", *r.Reference, *r.ReferenceValue, *r.Ratio)
 	}
