@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -131,5 +132,24 @@ func TestMemoryOfAGoGuestStaysFlat(t *testing.T) {
 	}
 	if !m.Resettable() || m.Made() > 3 || most > least+1<<20 {
 		t.Errorf("resettable %v, %d instances; memory from %d to %d bytes", m.Resettable(), m.Made(), least, most)
+	}
+}
+
+// TestADeclaredMaximumHolds has a module that says how large its memory may be: the page
+// more that a reset needs is never the guest's.
+func TestADeclaredMaximumHolds(t *testing.T) {
+	for _, most := range []uint32{1, 3, 16, 1 << 16} {
+		var b w.Module
+		b.Section(wasmbin.SectionMemory, wasmbin.AppendU32(wasmbin.AppendU32([]byte{1, 1}, 1), most))
+		// grow by a page until it fails, then answer the size in pages as an error code
+		b.Func("call", number, 0, w.Loop, w.Const32(1), w.Grow, w.Const32(1), []byte{0x6a}, w.AgainIf, w.End, []byte{0x3f, 0x00})
+		m := load(t, b.Bytes(), engine.Limits{MemoryMiB: 1})
+		for range 5 {
+			_, err := m.Call(t.Context(), engine.Call{Export: "call"})
+			want(t, err, engine.GuestError, fmt.Sprintf("returned %d ", min(most, 16)))
+		}
+		if !m.Resettable() || m.Made() > 3 {
+			t.Errorf("maximum %d: resettable %v, %d instances", most, m.Resettable(), m.Made())
+		}
 	}
 }

@@ -195,3 +195,19 @@ func localsBomb() []byte {
 	m.Section(wasmbin.SectionCode, []byte{1, 8, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x7e, 0x0b})
 	return m.Bytes()
 }
+
+func TestHardenRaisesADeclaredMaximumOfMemory(t *testing.T) {
+	for most, want := range map[uint32]uint32{1: 2, 100: 101, 1<<16 - 1: 1 << 16, 1 << 16: 1 << 16} {
+		var b wasmtest.Module
+		b.Section(wasmbin.SectionMemory, wasmbin.AppendU32([]byte{1, 1, 1}, most))
+		limits := wasmbin.DefaultLimits()
+		m, err := wasmbin.Read(b.Bytes(), limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hard, err := wasmbin.Read(wasmbin.Harden(b.Bytes(), m, limits), limits)
+		if err != nil || hard.Memory == nil || *hard.Memory != (wasmbin.Bounds{Min: 1, Max: want, HasMax: true}) {
+			t.Errorf("maximum %d: %+v, %v", most, hard.Memory, err)
+		}
+	}
+}
