@@ -53,9 +53,11 @@ export function layoutFaults(page: Page, finger: boolean): Promise<string[]> {
       }
 
       const controls = [...top.querySelectorAll('button, a[href], input:not([type=file]), textarea, select, [role=tab]')].filter(there);
+      const shownOf = new Map(controls.map((e) => [e, seen(e)]));
+      const nowhere: Box = { left: 0, top: 0, right: 0, bottom: 0 };
       for (const e of controls) {
         const box = e.getBoundingClientRect();
-        const shown = seen(e);
+        const shown = shownOf.get(e) ?? nowhere;
         const sideways = e.closest('.tabs, .table-scroll, pre, .math-block');
         if (!sideways && wide(shown) && (box.left < -1 || box.right > innerWidth + 1)) faults.push(`${name(e)} reaches beyond the screen`);
         if (e.matches('.button') && e.scrollWidth > e.clientWidth + 1) faults.push(`${name(e)} is cut off`);
@@ -63,12 +65,11 @@ export function layoutFaults(page: Page, finger: boolean): Promise<string[]> {
 
       // Controls of one layer do not lie on one another.
       const layer = (e: Element): Element | null => e.closest('dialog, aside, .menu, .place');
-      for (const [i, a] of controls.entries()) {
-        const of = seen(a);
-        if (!wide(of)) continue;
-        for (const b of controls.slice(i + 1)) {
-          if (a.contains(b) || b.contains(a) || layer(a) !== layer(b)) continue;
-          if (wide(meet(of, seen(b)))) faults.push(`${name(a)} and ${name(b)} overlap`);
+      const inView = controls.filter((e) => wide(shownOf.get(e) ?? nowhere));
+      for (const [i, a] of inView.entries()) {
+        for (const b of inView.slice(i + 1)) {
+          if (!wide(meet(shownOf.get(a) ?? nowhere, shownOf.get(b) ?? nowhere))) continue;
+          if (!a.contains(b) && !b.contains(a) && layer(a) === layer(b)) faults.push(`${name(a)} and ${name(b)} overlap`);
         }
       }
 
