@@ -143,6 +143,9 @@ func (p *Parser) closing(in string, final bool) (int, answer) {
 			p.after.open = false
 			return t.end, yes
 		}
+		if tag := argumentsTag(in); a == no && tag != "" && strings.HasPrefix(in, tag) && in[1] == '/' {
+			return len(tag), yes
+		}
 		return 0, onlyUnknown(a)
 	case (c == '}' || c == ']') && p.after.d != nil:
 		return 1, yes

@@ -6,7 +6,7 @@ import "strings"
 // parameters, and its closing tag. The tag itself was read: its name is in head.
 func (c *call) readFunction(in string, final bool) (int, verdict) {
 	if c.head.shape == 0 {
-		j, a := nextToken(in, 0, final)
+		j, a := argumentsAt(in, final)
 		switch {
 		case a == unknown:
 			return 0, more
@@ -62,6 +62,42 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 	c.tell(in[:end])
 	c.raws = []rawCall{{name: c.head.name, texts: readElements(in[:end]), guess: c.d.guess}}
 	return end, done
+}
+
+// argumentsTags enclose all the parameters of a call in some models' markup.
+var argumentsTags = []string{"<arguments>", "</arguments>", "<parameters>", "</parameters>"}
+
+// argumentsAt passes what stands between the tag of a function and its arguments. It
+// answers as nextToken does.
+func argumentsAt(in string, final bool) (int, answer) {
+	at := 0
+	for range 4 {
+		j, a := nextToken(in, at, final)
+		if a != no {
+			return j, a
+		}
+		tag := argumentsTag(in[j:])
+		switch {
+		case tag == "":
+			return j, no
+		case len(in)-j < len(tag) && !final:
+			return j, unknown
+		case len(in)-j < len(tag):
+			return len(in), yes
+		}
+		at = j + len(tag)
+	}
+	return nextToken(in, at, final)
+}
+
+// argumentsTag is the tag around arguments that in begins with or may yet begin with.
+func argumentsTag(in string) string {
+	for _, tag := range argumentsTags {
+		if len(in) > 1 && strings.HasPrefix(tag, in) || strings.HasPrefix(in, tag) {
+			return tag
+		}
+	}
+	return ""
 }
 
 // bracketedID passes the id of a call, [id], that stands before an object, and
