@@ -36,6 +36,9 @@ type Info struct {
 	Model string `json:"model"`
 	// ContextTokens is the size of the window in tokens, 0 where unknown.
 	ContextTokens int `json:"context_tokens,omitempty"`
+	// NativeSearch tells whether its provider may search the web by itself while it
+	// answers.
+	NativeSearch bool `json:"native_search,omitempty"`
 	// Vision tells whether it sees images.
 	Vision bool `json:"vision,omitempty"`
 	// Note is one line that the page shows beside the name, "" for none.

@@ -105,7 +105,10 @@ type runner struct {
 	forcedDone bool
 	// toldNoTools says that the model was told that no tools remain.
 	toldNoTools bool
-	repairs     int
+	// served says that the provider ran a tool of its own, toldWithdrawn that the
+	// person knows that it may not any more.
+	served, toldWithdrawn bool
+	repairs               int
 	// reasoningOpen says that the model's prompt opens its reasoning, as an earlier
 	// step showed.
 	reasoningOpen bool
@@ -192,12 +195,13 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 		l.notice(packet.CodeHistoryShortened, "")
 	}
 	out, err := step.Decode(ctx, step.Input{
-		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice, Withheld: withheld},
+		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.searchWithdrawn()},
 		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0 || len(l.Held) > 0, Unbroken: l.Continues && len(l.Held) == 0 && l.text.Len() == 0, Now: l.Now,
 		ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
 	})
 	l.reasoningOpen = out.ReasoningOpen
 	l.turn = out.NextTurn
+	l.served = l.served || len(out.ServerTools) > 0
 	l.text.WriteString(out.Shown)
 	l.addUsage(out.Usage)
 	l.result.Steps = append(l.result.Steps, Step{Text: out.Text, Reasoning: out.Reasoning, Native: out.Native})

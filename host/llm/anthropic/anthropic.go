@@ -136,7 +136,7 @@ func (m *Model) Info() llm.Info {
 	f := m.known()
 	return llm.Info{
 		Name: m.cfg.Name, Provider: Provider, Model: m.cfg.Model, Note: m.cfg.Note,
-		ContextTokens: cmp.Or(m.cfg.ContextTokens, f.window), Vision: m.cfg.Able.Vision.Or(f.vision),
+		ContextTokens: cmp.Or(m.cfg.ContextTokens, f.window), Vision: m.cfg.Able.Vision.Or(f.vision), NativeSearch: m.cfg.NativeSearch,
 	}
 }
 

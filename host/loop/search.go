@@ -1,0 +1,35 @@
+package loop
+
+import (
+	"slices"
+
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// searchWithdrawn tells whether the model may no longer use its provider's own
+// search: once private data and what strangers wrote have met in a conversation,
+// words of the one may be steered out by the other, and nothing asks before a
+// provider searches. The person is told once.
+func (l *runner) searchWithdrawn() bool {
+	if !l.Model.Info().NativeSearch || !l.met(tool.LabelPrivateData) || !l.served && !l.met(tool.LabelUntrustedContent) {
+		return false
+	}
+	if !l.toldWithdrawn {
+		l.toldWithdrawn = true
+		l.notice(packet.CodeToolUnavailable, "The web search of the model's provider is off from here on: private data and text of strangers have met in this conversation.")
+	}
+	return true
+}
+
+// met tells whether a tool with the label was called, in this answer or before.
+func (l *runner) met(label string) bool {
+	for _, m := range l.history {
+		for _, c := range m.ToolCalls {
+			if slices.ContainsFunc(l.Specs, func(s tool.Spec) bool { return s.Name == c.Name && slices.Contains(s.Labels, label) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
