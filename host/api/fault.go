@@ -66,6 +66,7 @@ var statusOf = map[string]int{
 	codeFull:           http.StatusConflict,
 	codeDiskFull:       http.StatusInsufficientStorage,
 	"busy":             http.StatusConflict,
+	turn.CodeRefused:   http.StatusForbidden,
 }
 
 func fault(code, message string) *Fault {

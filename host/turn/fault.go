@@ -20,6 +20,7 @@ const (
 	CodeBusy           = "busy"
 	CodeConflict       = "conflict"
 	CodeClosing        = "closing"
+	CodeRefused        = "refused"
 	CodeDiskFull       = "disk_full"
 	CodeInternal       = "internal"
 )

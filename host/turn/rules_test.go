@@ -363,7 +363,6 @@ func TestBadRequestsAreRefusedAndStoreNothing(t *testing.T) {
 		{"NUL", Send{Text: "a\x00"}, CodeInvalid},
 		{"unknown session", Send{Text: "x", SessionID: "s_none"}, CodeUnknownSession},
 		{"unknown model", Send{Text: "x", Models: []string{"none"}}, CodeUnknownModel},
-		{"unknown tool", Send{Text: "x", Tools: []string{"none"}}, CodeUnknownTool},
 		{"unknown forced tool", Send{Text: "x", ForcedTool: "none"}, CodeUnknownTool},
 		{"too many models", Send{Text: "x", Models: make([]string, 5)}, CodeInvalid},
 	} {

@@ -24,6 +24,8 @@ type setup struct {
 	models []llm.Model
 	tools  []tool.Tool
 	forced string
+	// unavailable are names that the request allows and that are no tools now.
+	unavailable []string
 	// private says that nothing that is remembered may be used.
 	private bool
 
@@ -141,6 +143,9 @@ func (s *Service) answer(w *worker) []outcome {
 		started.Responses = append(started.Responses, packet.Response{ModelIndex: i, MessageID: m.ID, Model: m.Model})
 	}
 	emit.Emit(packet.At(0, 0), started)
+	for _, name := range w.setup.unavailable {
+		emit.Emit(packet.At(0, 0), packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not available right now; the answer is written without it.", shortName(name))))
+	}
 
 	outcomes := make([]outcome, len(w.setup.models))
 	if err := s.prepare(w); err != nil {
@@ -155,6 +160,14 @@ func (s *Service) answer(w *worker) []outcome {
 	}
 	wg.Wait()
 	return outcomes
+}
+
+// shortName keeps a notice readable whatever a client sends as a name.
+func shortName(name string) string {
+	if runes := []rune(name); len(runes) > 80 {
+		return string(runes[:80]) + "…"
+	}
+	return name
 }
 
 // unprepared ends a model that never began.

@@ -76,8 +76,13 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 	if err := s.checkFiles(ctx, p, in.Files); err != nil {
 		return Ack{}, err
 	}
+	body := hash(in) // of what the person sent
+	var err error
+	if in.Text, err = s.screen(ctx, p, in.Text); err != nil {
+		return Ack{}, err
+	}
 	begin := store.BeginRun{
-		RequestID: in.RequestID, BodyHash: hash(in), SessionID: in.SessionID, Text: in.Text,
+		RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID, Text: in.Text,
 		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files,
 	}
 	if in.ParentMessageID == RootMessage {
@@ -88,6 +93,22 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 		missing = CodeUnknownMessage
 	}
 	return s.begin(ctx, p, begin, in.Models, selection{in.Tools, in.ForcedTool}, missing)
+}
+
+// screen lets the hook see a message. What it makes of it is held to the same rules.
+func (s *Service) screen(ctx context.Context, p store.Principal, text string) (string, error) {
+	if s.Screen == nil {
+		return text, nil
+	}
+	text, err := s.Screen(ctx, p, text)
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		return "", known
+	case err != nil:
+		return "", s.fault(fmt.Errorf("screen a message: %w", err), CodeInternal)
+	}
+	return text, checkText(text)
 }
 
 // Regenerate answers a message once more, as a sibling of the earlier answer.
@@ -177,14 +198,14 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 	if err != nil {
 		return Ack{}, s.fault(err, missing)
 	}
-	tools, err := s.pick(ctx, p, sel, private)
+	tools, unavailable, err := s.pick(ctx, p, sel, private)
 	if err != nil {
 		return Ack{}, err
 	}
 	for _, m := range models {
 		in.Models = append(in.Models, m.Info().Name)
 	}
-	begun, err := s.start(ctx, p, in, setup{models: models, tools: tools, forced: sel.forced, private: private})
+	begun, err := s.start(ctx, p, in, setup{models: models, tools: tools, unavailable: unavailable, forced: sel.forced, private: private})
 	if err != nil {
 		if fault, ok := err.(*Error); ok {
 			return Ack{}, fault
@@ -225,11 +246,13 @@ func shown(name string) string {
 }
 
 // pick assembles the tools of a turn: those available to the user, cut down to
-// the allow-list. A private conversation has none that reaches memory.
-func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, private bool) ([]tool.Tool, error) {
+// the allow-list. A private conversation has none that reaches memory. A forced tool
+// has to be there; what else the list names and is not there now is returned, so that
+// the person is told.
+func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, private bool) (picked []tool.Tool, unavailable []string, err error) {
 	all, err := s.Tools(ctx, p.UserID)
 	if err != nil {
-		return nil, s.fault(fmt.Errorf("list tools: %w", err), CodeInternal)
+		return nil, nil, s.fault(fmt.Errorf("list tools: %w", err), CodeInternal)
 	}
 	if private {
 		all = without(all, func(spec tool.Spec) bool { return slices.Contains(spec.Reaches, tool.ReachesMemory) })
@@ -243,20 +266,23 @@ func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, pr
 		wanted = append(slices.Clone(wanted), sel.forced)
 	}
 	for _, name := range wanted {
-		if !slices.Contains(names, name) {
-			return nil, &Error{Code: CodeUnknownTool, Message: fmt.Sprintf("There is no tool named %q now. Tools: %s.", name, listOrNone(names))}
+		switch {
+		case slices.Contains(names, name):
+		case name != sel.forced:
+			unavailable = append(unavailable, name)
+		default:
+			return nil, nil, &Error{Code: CodeUnknownTool, Message: fmt.Sprintf("There is no tool named %q now. Tools: %s.", name, listOrNone(names))}
 		}
 	}
 	if sel.allow == nil {
-		return all, nil
+		return all, nil, nil
 	}
-	var picked []tool.Tool
 	for i, t := range all {
 		if slices.Contains(wanted, names[i]) {
 			picked = append(picked, t)
 		}
 	}
-	return picked, nil
+	return picked, unavailable, nil
 }
 
 // without returns the tools whose specs leave does not name.

@@ -45,6 +45,10 @@ type Config struct {
 	After func(time.Duration) <-chan time.Time
 	// Changed is told of sessions whose list entry changed; nil to tell nobody.
 	Changed func(userID, sessionID string)
+	// Screen sees a person's message before it is stored and may rewrite it, or refuse
+	// it with an *Error, best of CodeRefused; nil to take every message as it is. It
+	// is asked again when a request is repeated.
+	Screen func(ctx context.Context, p store.Principal, text string) (string, error)
 	// Observe is shown every packet of every run, those of one run in order and
 	// one at a time, by a reader of its own that keeps nobody waiting; nil for
 	// nobody.
