@@ -140,9 +140,6 @@ type guestCall struct {
 	logger               *slog.Logger
 	// log takes what the guest logs, nil for the logger.
 	log func(level, message string)
-	// listChanged is told when the guest says that its tools have changed, nil for
-	// nobody.
-	listChanged func()
 }
 
 // run calls the tool. What went wrong is in the result.

@@ -46,10 +46,9 @@ func (h hyper) function(name string) engine.HostFunc {
 		return h.logging
 	case "notify_tool_list_changed":
 		return func(context.Context, []byte) []byte {
-			h.log("debug", "the plugin says that its tools have changed")
-			if h.call.listChanged != nil {
-				h.call.listChanged()
-			}
+			// A plugin keeps nothing in its memory from call to call, so its list
+			// is another one only when what it reads has changed.
+			h.log("info", "The plugin says that its tools have changed. This host lists them when the plugin is installed.")
 			return nil
 		}
 	case "notify_prompt_list_changed", "notify_resource_list_changed", "notify_resource_updated", "notify_url_elicitation_completed":

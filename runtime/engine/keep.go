@@ -73,7 +73,7 @@ func (k *Kept) serve(ctx context.Context, call Call, out *Outcome) error {
 	defer end()
 	request := &abi.Call{
 		Input: call.Input, Config: call.Config, Host: call.Host, HTTP: call.HTTP, Log: m.guardLog(call.Log),
-		Numbers: k.Numbers, MemoryBytes: limits.memoryBytes(),
+		Numbers: k.Numbers, MemoryBytes: limits.memoryBytes(), Mounts: call.Mounts,
 	}
 	code, err := k.run(ctx, call.Export, request, limits)
 	state := k.state

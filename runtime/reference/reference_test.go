@@ -17,6 +17,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/reference"
+	"github.com/bulkhead-host/bulkhead/runtime/vfs"
 )
 
 // sdk is the folder of extism/go-sdk, whose modules are the cases.
@@ -47,13 +48,29 @@ type both struct {
 	theirOut         *bytes.Buffer
 }
 
+// mount is a folder of this machine and the same files for our side, at a path.
+type mount struct {
+	path, host string
+	ours       vfs.FS
+}
+
 // start loads a module under both with the same configuration and functions.
 func start(t testing.TB, wasm []byte, config map[string]string, functions ...reference.Function) both {
 	t.Helper()
+	return startWith(t, wasm, config, mount{}, functions...)
+}
+
+// startWith is start with files; the zero mount is none.
+func startWith(t testing.TB, wasm []byte, config map[string]string, m mount, functions ...reference.Function) both {
+	t.Helper()
+	mounts := map[string]string{}
+	if m.path != "" {
+		mounts[m.path] = m.host
+	}
 	ctx := context.Background()
 	b := both{theirLog: new([]string), ourLog: new([]string), theirOut: new(bytes.Buffer)}
 	module, err := reference.Load(ctx, reference.Config{
-		WASM: wasm, Config: config, Functions: functions, Stdout: b.theirOut,
+		WASM: wasm, Config: config, Functions: functions, Mounts: mounts, Stdout: b.theirOut,
 		Log: func(level, message string) { *b.theirLog = append(*b.theirLog, level+": "+message) },
 	})
 	if err != nil {
@@ -68,7 +85,7 @@ func start(t testing.TB, wasm []byte, config map[string]string, functions ...ref
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { check(t, e.Close(ctx)) })
-	loaded, err := e.Load(ctx, wasm, engine.Limits{})
+	loaded, err := e.Load(ctx, wasm, engine.Limits{Files: m.path != ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +114,9 @@ func start(t testing.TB, wasm []byte, config map[string]string, functions ...ref
 				*b.ourLog = append(*b.ourLog, level+": "+message)
 			}
 		},
+	}
+	if m.path != "" {
+		b.config.Mounts = []engine.Mount{{Path: m.path, FS: m.ours}}
 	}
 	return b
 }
