@@ -101,12 +101,25 @@ func (p *Parser) bareToken(in string, final bool) (int, answer) {
 		}
 		b.inside, b.start, b.lead, b.value = true, b.pos, open, brackets{}
 		return 0, yes
-	case letter(c) && len(b.calls) == 0:
+	case letter(c):
+		if len(b.calls) > 0 {
+			if a := p.nextNameStarts(rest, final); a != yes {
+				return 0, a
+			}
+		}
 		b.named = &call{tools: p.tools, d: &bareDialect}
 		b.start = b.pos
 		return 0, yes
 	}
 	return 0, no
+}
+
+// nextNameStarts decides whether another call by name follows one.
+func (p *Parser) nextNameStarts(rest string, final bool) answer {
+	if p.tools.open() {
+		return no
+	}
+	return p.nameStarts(rest, final)
 }
 
 // fence passes over the fence around the calls.
