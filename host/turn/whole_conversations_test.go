@@ -21,6 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/anthropic"
+	"github.com/bulkhead-host/bulkhead/host/llm/ollama"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
@@ -35,6 +37,20 @@ var adapters = map[string]func(name, url string, contextTokens int) (llm.Model, 
 	"openai": func(name, url string, contextTokens int) (llm.Model, error) {
 		return openai.New(openai.Config{
 			Name: name, BaseURL: url + "/v1", Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens,
+			Sleep:      func(context.Context, time.Duration) error { return nil },
+			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		})
+	},
+	"anthropic": func(name, url string, contextTokens int) (llm.Model, error) {
+		return anthropic.New(anthropic.Config{
+			Name: name, BaseURL: url, Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens,
+			Sleep:      func(context.Context, time.Duration) error { return nil },
+			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		})
+	},
+	"ollama": func(name, url string, contextTokens int) (llm.Model, error) {
+		return ollama.New(ollama.Config{
+			Name: name, BaseURL: url, Model: name, ContextTokens: contextTokens,
 			Sleep:      func(context.Context, time.Duration) error { return nil },
 			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})
@@ -155,6 +171,14 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client left
 	}
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/api/show"): // Ollama says what a model is able to
+		_, _ = io.WriteString(w, `{"capabilities":["completion","tools","thinking"],"model_info":{"general.architecture":"test","test.context_length":8192}}`)
+		return
+	case r.Method != http.MethodPost: // other facts about models are not told here
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
 	var asked askedRequest
 	if err := json.Unmarshal(body, &asked); err != nil {
 		s.problem("a request is no JSON: %v", err)
@@ -204,7 +228,10 @@ type askedRequest struct {
 		Content   json.RawMessage
 		ToolCalls []struct {
 			ID       string
-			Function struct{ Name, Arguments string }
+			Function struct {
+				Name      string
+				Arguments json.RawMessage
+			}
 		} `json:"tool_calls"`
 		ToolCallID string `json:"tool_call_id"`
 	}
@@ -228,7 +255,12 @@ func describe(requests []askedRequest) string {
 				line += " for " + m.ToolCallID
 			}
 			for _, c := range m.ToolCalls {
-				line += fmt.Sprintf(" %s=%s(%s)", c.ID, c.Function.Name, c.Function.Arguments)
+				arguments := string(c.Function.Arguments)
+				var text string
+				if json.Unmarshal(c.Function.Arguments, &text) == nil {
+					arguments = text
+				}
+				line += fmt.Sprintf(" %s=%s(%s)", c.ID, c.Function.Name, arguments)
 			}
 			now = append(now, line)
 		}
@@ -293,8 +325,10 @@ func TestConversations(t *testing.T) {
 		})
 	}
 	t.Logf("conversations by provider: %v", counts)
-	if counts["openai"] < 56 {
-		t.Errorf("there are %d conversations with openai, want at least 56", counts["openai"])
+	for provider, least := range map[string]int{"openai": 56, "anthropic": 12, "ollama": 12} {
+		if counts[provider] < least {
+			t.Errorf("there are %d conversations with %s, want at least %d", counts[provider], provider, least)
+		}
 	}
 }
 
