@@ -6,7 +6,6 @@ package window
 
 import (
 	"errors"
-	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 )
@@ -73,18 +72,6 @@ func toolTokens(tools []llm.ToolDef) int {
 	return n
 }
 
-// Tokens estimates how many tokens a text takes, on the high side: one for three
-// bytes of ASCII text, one for each other character.
-func Tokens(text string) int {
-	wide := 0
-	for _, r := range text {
-		if r >= utf8.RuneSelf {
-			wide++
-		}
-	}
-	narrow := len(text)
-	if wide > 0 {
-		narrow = utf8.RuneCountInString(text) - wide
-	}
-	return (narrow+2)/3 + wide
-}
+// Tokens estimates how many tokens a text takes, on the high side, as llm.Tokens
+// does.
+func Tokens(text string) int { return llm.Tokens(text) }

@@ -196,7 +196,16 @@ func (c *Catalog) Remove(name string) error {
 		}
 		return ErrNotAdded
 	}
-	if err := c.cfg.Storage.Update(func(tx Tx) error { return tx.Delete(addedPrefix + name) }); err != nil {
+	c.mu.RLock()
+	gone := c.added[at]
+	c.mu.RUnlock()
+	err := c.cfg.Storage.Update(func(tx Tx) error {
+		if err := tx.Delete(addedPrefix + name); err != nil {
+			return err
+		}
+		return tx.Delete(learnedPrefix + gone.key())
+	})
+	if err != nil {
 		return fmt.Errorf("remove a model: %w", err)
 	}
 	c.mu.Lock()
