@@ -1,0 +1,116 @@
+package endpoint_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testKey = "sk-hidden"
+
+// get is an attempt that asks base once.
+func get(e *endpoint.Endpoint, base string) endpoint.Attempt {
+	return endpoint.Attempt{Post: func(w *endpoint.Watch) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, base, nil)
+		if err != nil {
+			return nil, err
+		}
+		response, err := e.HTTPClient().Do(r)
+		w.Body(response)
+		return response, err
+	}}
+}
+
+// nowhere is a network without a way.
+type nowhere struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestAConnectionThatNeverComesIsToldApart: the time for it is its own, however
+// long the first token may take.
+func TestAConnectionThatNeverComesIsToldApart(t *testing.T) {
+	client := &http.Client{Transport: nowhere{}}
+	e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m", HTTPClient: client,
+		Timeouts: endpoint.Timeouts{Connect: time.Millisecond, FirstToken: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := e.Watch(t.Context())
+	defer watch.Stop()
+	_, err = e.Send(watch, get(e, "http://127.0.0.1:1"))
+	var got *llm.Error
+	if !errors.As(err, &got) || got.Code != packet.CodeModelUnreachable || !strings.Contains(got.Message, "No connection to 127.0.0.1:1") || !got.Retryable {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWaitsGrowAndVary: each is between one and one and a half of its step.
+func TestWaitsGrowAndVary(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	base := "http://" + listener.Addr().String()
+	for jitter, want := range map[float64][]time.Duration{
+		0:   {250 * time.Millisecond, 500 * time.Millisecond},
+		0.5: {312500 * time.Microsecond, 625 * time.Millisecond},
+	} {
+		var waits []time.Duration
+		e, err := endpoint.New(endpoint.Config{BaseURL: base, Model: "m", Jitter: func() float64 { return jitter },
+			Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		watch := e.Watch(t.Context())
+		if _, err := e.Send(watch, get(e, base)); err == nil {
+			t.Error("nothing listens, and there was no error")
+		}
+		watch.Stop()
+		e.Close()
+		if !slices.Equal(waits, want) {
+			t.Errorf("waited %v, want %v", waits, want)
+		}
+	}
+}
+
+// FuzzRefusal holds that no refusal, whatever its bytes, shows the key, has a code
+// that is not listed, or a sentence that is not one line.
+func FuzzRefusal(f *testing.F) {
+	f.Add(400, []byte(`{"error":{"message":"bad key `+testKey+`","type":"invalid_request_error","code":400}}`))
+	f.Add(0, []byte(`[{"error":"x"}]`))
+	f.Add(529, []byte(`{"type":"error","error":{"type":"overloaded_error","message":"\u0000\n"}}`))
+	f.Add(500, []byte(`{"detail":[1],"message":null,"error":{"error":7}}`))
+	f.Add(200, []byte("\xff<html>"))
+	e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m", APIKey: llm.NewKey(testKey)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, status int, data []byte) {
+		for _, got := range []*llm.Error{e.Refused(endpoint.NewRefusal(status, data)), e.Inside(endpoint.NewRefusal(status, data))} {
+			if _, listed := packet.Codes[got.Code]; !listed {
+				t.Errorf("code %q", got.Code)
+			}
+			if strings.Contains(got.Message+got.Error(), testKey) || strings.ContainsAny(got.Message, "\n\r\x00") || got.Message == "" {
+				t.Errorf("message %q, for the log %q", got.Message, got.Error())
+			}
+		}
+	})
+}
