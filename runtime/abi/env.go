@@ -50,6 +50,22 @@ func plain(f func(s *State, stack []uint64)) api.GoModuleFunc {
 	}
 }
 
+// wordsBetweenLooks is after how many loads and stores a call looks whether it was stopped.
+// A guest makes them by the hundred thousand, and a look takes a fifth of one; so many of
+// them take some ten microseconds.
+const wordsBetweenLooks = 64
+
+// word wraps a host function that reads or writes a few bytes.
+func word(f func(s *State, stack []uint64)) api.GoModuleFunc {
+	return func(ctx context.Context, _ api.Module, stack []uint64) {
+		s := stateOf(ctx)
+		if s.words++; s.words%wordsBetweenLooks == 0 {
+			s.checkStopped()
+		}
+		f(s, stack)
+	}
+}
+
 // memoryFunctions are the functions of Extism's kernel.
 func memoryFunctions() []function {
 	one, two := []api.ValueType{i64}, []api.ValueType{i64, i64}
@@ -60,14 +76,14 @@ func memoryFunctions() []function {
 		{"free", one, nil, plain(freeBlock)},
 		{"length", one, one, length},
 		{"length_unsafe", one, one, length},
-		{"load_u8", one, number, plain(loadU8)},
-		{"load_u64", one, one, plain(loadU64)},
-		{"store_u8", []api.ValueType{i64, i32}, nil, plain(storeU8)},
-		{"store_u64", two, nil, plain(storeU64)},
+		{"load_u8", one, number, word(loadU8)},
+		{"load_u64", one, one, word(loadU64)},
+		{"store_u8", []api.ValueType{i64, i32}, nil, word(storeU8)},
+		{"store_u64", two, nil, word(storeU64)},
 		{"input_offset", nil, one, plain(func(s *State, stack []uint64) { s.needCall(); stack[0] = s.inputOff })},
 		{"input_length", nil, one, plain(func(s *State, stack []uint64) { s.needCall(); stack[0] = s.inputLen })},
-		{"input_load_u8", one, number, plain(inputLoadU8)},
-		{"input_load_u64", one, one, plain(inputLoadU64)},
+		{"input_load_u8", one, number, word(inputLoadU8)},
+		{"input_load_u64", one, one, word(inputLoadU64)},
 		{"input_set", two, nil, plain(inputSet)},
 		{"output_set", two, nil, plain(outputSet)},
 		{"output_offset", nil, one, plain(func(s *State, stack []uint64) { stack[0] = s.outputOff })},

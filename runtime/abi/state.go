@@ -91,6 +91,7 @@ type State struct {
 	errorOff    uint64
 	vars        map[string][]byte
 	varBytes    int
+	words       uint32 // loads and stores of this call
 	httpStatus  int32
 	httpHeaders map[string]string
 
@@ -197,7 +198,7 @@ func (s *State) Reset(initial Initial) {
 func (s *State) forget() {
 	s.ctx, s.call = context.Background(), nil
 	s.inputOff, s.inputLen, s.outputOff, s.outputLen, s.errorOff = 0, 0, 0, 0, 0
-	s.httpStatus, s.httpHeaders = 0, nil
+	s.words, s.httpStatus, s.httpHeaders = 0, 0, nil
 }
 
 // Hear hands out what the guest said in an initialisation that failed ahead of its call.
