@@ -160,6 +160,40 @@ func TestRestoreThatCannotShrinkIsAnError(t *testing.T) {
 	}
 }
 
+// TestMuchWrittenMemoryIsGivenBack writes to far more pages than a reset copies back.
+func TestMuchWrittenMemoryIsGivenBack(t *testing.T) {
+	for name, kind := range kinds(t) {
+		t.Run(name, func(t *testing.T) {
+			const size, grown = 2 << 20, 48 << 20
+			space, newStore := kind()
+			defer space.Close()
+			m := space.New(64<<20, always(64<<20))
+			m.store = newStore(64 << 20)
+			m.Reallocate(size)
+			image, err := m.Image()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				data := m.Reallocate(grown)
+				for at := range data {
+					data[at] = 0xff
+				}
+				if err := m.Restore(image, func() bool { return m.Reallocate(m.size+PageBytes) != nil }); err != nil {
+					t.Fatal(err)
+				}
+				if _, isHeap := m.store.(*heap); isHeap != (m.Held() >= grown) || !isHeap && m.Held() > 8<<20 {
+					t.Errorf("%d bytes are held", m.Held())
+				}
+			}
+			m.Release()
+			if err := image.Release(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 // BenchmarkRestore measures what a reset costs together with the writes that follow it,
 // which page faults belong to: an image of 4 MiB of which a call writes 150 pages.
 func BenchmarkRestore(b *testing.B) {
