@@ -135,3 +135,21 @@ func (h *testHost) signedIn(name string) string {
 }
 
 var _ catalog.Storage = (*store.Space)(nil)
+
+func TestSeldomSettingsOfAModelAreChecked(t *testing.T) {
+	h := newHost(t, manage(t))
+	for body, field := range map[string]string{
+		`{"name":"m","provider":"ollama","model":"q","keep_alive":"soon"}`:                                       "keep_alive",
+		`{"name":"m","provider":"ollama","model":"q","native_search":true}`:                                      "native_search",
+		`{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"q","api":"soap"}`:                               "api",
+		`{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"q","reasoning":"often"}`:                        "reasoning",
+		`{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"q","native_tools":"perhaps"}`:                   "native_tools",
+		`{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"q","first_token_timeout":"5"}`:                  "first_token_timeout",
+		`{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"q","max_output_tokens":-1,"idle_timeout":"1m"}`: "max_output_tokens",
+	} {
+		if _, data := h.do(h.request("POST", apiRoot+"/models", body)); !strings.Contains(string(data), `"field":"`+field+`"`) {
+			t.Errorf("%s: %s", body, data)
+		}
+	}
+	h.call("POST", apiRoot+"/models", `{"name":"m","provider":"ollama","model":"q","keep_alive":"30m","context_tokens":9000,"vision":"no"}`, http.StatusCreated, nil)
+}
