@@ -61,7 +61,10 @@ func (f *elementFollower) step(in string) bool {
 		return false
 	}
 	at += f.pos
-	f.pos = at
+	if f.pos = at; noTag(in, at) {
+		f.pos++
+		return true
+	}
 	if hit, partial := startsWithAny(in[at:], cdataOpeners); hit || partial && len(in)-at > 1 {
 		f.send(in, at)
 		f.off = hit

@@ -31,6 +31,10 @@ func (e *elements) scan(in string, final bool) (int, verdict) {
 			return 0, more
 		}
 		at += e.pos
+		if noTag(in, at) {
+			e.pos = at + 1
+			continue
+		}
 		switch hit, partial := startsWithAny(in[at:], cdataOpeners); {
 		case hit:
 			e.pos, e.raw = at+len(cdataOpen), true

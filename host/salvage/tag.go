@@ -114,6 +114,15 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 	return t, yes
 }
 
+// noTag tells at a glance that no tag and no CDATA begins at the '<' at in[i].
+func noTag(in string, i int) bool {
+	if i+1 >= len(in) {
+		return false
+	}
+	c := in[i+1]
+	return c < 0x80 && !letter(c) && c != '/' && c != '!' && c != '|' && c != '-'
+}
+
 func undecided(final bool) answer {
 	if final {
 		return no
