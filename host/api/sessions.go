@@ -37,8 +37,10 @@ type messageView struct {
 	Model      string `json:"model,omitempty"`
 	ModelIndex *int   `json:"model_index,omitempty"`
 	Run        string `json:"run,omitempty"`
-	Status     string `json:"status"`
-	CreatedAt  string `json:"created_at"`
+	// LaterRuns are the runs that went on with the answer, oldest first.
+	LaterRuns []string `json:"later_runs,omitempty"`
+	Status    string   `json:"status"`
+	CreatedAt string   `json:"created_at"`
 	// Files are what the person attached.
 	Files []fileRefView `json:"files,omitempty"`
 	// Error is what ended the answer, for a person.
@@ -51,7 +53,7 @@ func viewSession(x store.Session) sessionView {
 
 func viewMessage(m store.Message) messageView {
 	v := messageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, Model: m.Model, Run: m.Run,
-		Status: m.Status, CreatedAt: stamp(m.CreatedAt)}
+		LaterRuns: m.LaterRuns, Status: m.Status, CreatedAt: stamp(m.CreatedAt)}
 	if m.Role == store.RoleAssistant {
 		v.ModelIndex = &m.ModelIndex
 	}
