@@ -51,6 +51,17 @@ const PARALLEL = [
   { text: ['It is told in the guide [1].'] },
 ];
 
+/** An answer that reaches the limit of words, and the rest of it. */
+const CUT = [{ text: ['A long sto'], finish: 'length' }, { text: ['ry about the light.'] }];
+
+/** A call that changes something, what there is to say when it was held back, when asked again, and when it has run. */
+const KEEPER = [
+  { text: ['I keep that.'], tool_calls: [{ id: 'a', name: 'add_memory', arguments: { text: 'The lamp burns colza oil.' } }] },
+  { text: ['It waits for you.'] },
+  { text: ['I said it already.'] },
+  { text: ['It is kept now.'] },
+];
+
 /** 200 KB of everything that Markdown can bring, in the pieces of a fast model. */
 const LONG = [...Array.from({ length: 170 }, (_, i) => RICH.replace('## Tides', `## ${i + 1}. Tides`)).join('\n\n').matchAll(/[^]{1,40}/g)].map((m) => m[0]);
 
@@ -104,6 +115,9 @@ async function startModels(folder: string): Promise<Map<string, string>> {
     hostile: ['--script', hostile],
     barrage: ['--script', written('barrage', HOSTILE_MESSAGES.map((text) => ({ text: inPieces(text) })))],
     rich: ['--script', written('rich', [{ reasoning: ['Two parts: ', 'a table and a formula.'], text: [RICH] }])],
+    cut: ['--script', written('cut', Array.from({ length: 10 }, () => CUT).flat())],
+    keeper: ['--script', written('keeper', KEEPER)],
+    holder: ['--script', written('holder', Array.from({ length: 10 }, () => KEEPER.slice(0, 2)).flat())],
     parallel: ['--script', written('parallel', Array.from({ length: 40 }, () => PARALLEL).flat())],
   };
   const urls = new Map<string, string>();

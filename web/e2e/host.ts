@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export const STATE_FILE = fileURLToPath(new URL('./.results/state.json', import.meta.url));
 
 /** The models of bulkhead.yaml, by the script that answers. */
-export const MODELS = ['slow', 'search', 'hostile', 'barrage', 'rich', 'parallel'] as const;
+export const MODELS = ['slow', 'search', 'hostile', 'barrage', 'rich', 'parallel', 'cut', 'keeper', 'holder'] as const;
 
 /** Words of one answer of the model slow. */
 export const SLOW_WORDS = 60;

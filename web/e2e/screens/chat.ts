@@ -152,6 +152,16 @@ export const CHAT: Screen[] = [
     },
   },
   {
+    name: 'held back',
+    go: async (page) => {
+      await page.goto('/');
+      await pick(page, 'holder', 'rich');
+      await ask(page, 'Remember that the lamp burns colza oil.');
+      await expect(page.getByRole('button', { name: /^Choose this answer/ })).toBeVisible();
+      await page.locator('.card button').first().click();
+    },
+  },
+  {
     name: 'model down',
     go: async (page) => {
       await asked(page, 'absent', 'Is anybody there?');

@@ -75,6 +75,8 @@ export interface Message {
   model?: string;
   model_index?: number;
   run?: string;
+  /** The runs that went on with the answer, oldest first. */
+  later_runs?: string[];
   status: MessageStatus;
   created_at: string;
   /** What the person attached. */

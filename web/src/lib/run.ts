@@ -60,6 +60,9 @@ export interface Ask {
   resolution: string;
 }
 
+/** How a call stands that was held back while models are compared; '' where none was. */
+export type Held = '' | 'waiting' | 'ran' | 'never';
+
 export interface ToolBlock extends Placed {
   kind: 'tool';
   callId: string;
@@ -79,6 +82,7 @@ export interface ToolBlock extends Placed {
   asks: Ask[];
   error: { kind: string; message: string } | null;
   notices: string[];
+  held: Held;
   outcome: Outcome | null;
   durationMs: number;
   fuel: number | null;
@@ -278,6 +282,7 @@ function openBlock(turn: number, tab: number, obj: KnownObj, seq: number): Block
         asks: [],
         error: null,
         notices: [],
+        held: '',
         outcome: null,
         durationMs: 0,
         fuel: null,

@@ -31,6 +31,11 @@ describe('turns', () => {
     expect(turns(tree, 'a2')[0]?.answers.map((a) => a.id)).toEqual(['a3', 'a2']);
   });
 
+  it('names the runs that went on with an answer, and the answer that was chosen', () => {
+    const [turn] = turns([message('q', '', 'user'), message('a', 'q', 'assistant', { run: 'r1', model_index: 0 }), message('b', 'q', 'assistant', { run: 'r1', model_index: 1, later_runs: ['r2', 'r3'] })], 'b');
+    expect(turn).toMatchObject({ run: 'r1', runs: ['r1'], later: ['r2', 'r3'], chosen: 1 });
+  });
+
   it('takes the newest message where the leaf is unknown', () => {
     expect(turns(tree, '').map((t) => t.question.id)).toEqual(['q1', 'q3']);
     expect(turns([], '')).toEqual([]);

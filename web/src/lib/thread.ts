@@ -10,8 +10,12 @@ export interface Turn {
   versions: string[];
   /** The answers of the chosen run, by model. */
   answers: Message[];
-  /** The run of those answers; '' where there is none. */
+  /** The run that began those answers; '' where there is none. */
   run: string;
+  /** The runs that went on with one of them. */
+  later: string[];
+  /** The model_index of the answer that the path goes through. */
+  chosen: number;
   /** The runs that answered this question, oldest first. */
   runs: string[];
 }
@@ -32,13 +36,14 @@ export function turns(messages: readonly Message[], leaf: string): Turn[] {
     const answers = (children.get(question.id) ?? []).filter((m) => m.role === 'assistant');
     const runs = [...new Set(answers.map((m) => m.run ?? ''))];
     const run = path[i + 1]?.run ?? runs.at(-1) ?? '';
+    const shown = answers.filter((m) => (m.run ?? '') === run).sort((a, b) => (a.model_index ?? 0) - (b.model_index ?? 0));
     out.push({
       question,
       versions: (children.get(question.parent_id ?? '') ?? []).filter((m) => m.role === 'user').map((m) => m.id),
-      answers: answers
-        .filter((m) => (m.run ?? '') === run)
-        .sort((a, b) => (a.model_index ?? 0) - (b.model_index ?? 0)),
+      answers: shown,
       run,
+      later: shown.flatMap((m) => m.later_runs ?? []),
+      chosen: path[i + 1]?.model_index ?? 0,
       runs,
     });
   }

@@ -1,6 +1,6 @@
 /** How the page puts figures, times and states into words. */
 import codes from './codes.json';
-import type { Ask, ToolBlock } from './run';
+import type { Ask, Held, ToolBlock } from './run';
 
 const catalogue: Record<string, { message: string; retryable: boolean } | undefined> = codes;
 
@@ -69,8 +69,23 @@ function decoded(args: unknown): unknown {
   }
 }
 
+const HELD: Record<Exclude<Held, ''>, { short: string; long: string }> = {
+  waiting: { short: 'runs when chosen', long: 'It would change something, and several models answer. It runs when this answer is chosen.' },
+  ran: { short: 'held back at first', long: 'It was held back while several models answered. It ran when the answer went on, below.' },
+  never: { short: 'did not run', long: 'It was held back while several models answered. It did not run, since the conversation went on without it.' },
+};
+
+/** Why a call that was held back has not run, or when it did. */
+export function heldWords(held: Exclude<Held, ''>): string {
+  return HELD[held].long;
+}
+
+/** Whether a call ended otherwise than it should; one that is only held back did not. */
+export const hasFailed = (block: Pick<ToolBlock, 'outcome' | 'held'>): boolean => block.outcome !== null && block.outcome !== 'ok' && block.held === '';
+
 /** What came of a call, or how far it is, in a few words; '' where there is nothing to say. */
 export function toolResult(block: ToolBlock): string {
+  if (block.held !== '') return HELD[block.held].short;
   if (block.outcome !== null && block.outcome !== 'ok') return outcomeWord(block.outcome);
   if (isAsking(block)) return 'waiting for your answer';
   if (block.documents.length > 0) return count(block.documents.length, 'document');

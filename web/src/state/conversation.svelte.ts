@@ -35,16 +35,27 @@ class Conversation {
   pendingFiles = $state.raw<api.FileRef[]>([]);
   /** The answer shown of a run with several models: the next question goes on from it. */
   shown = $state.raw<Record<string, number>>({});
-  stopping = $state(false);
+  /** The run that was told to stop. */
+  #stopped = $state('');
 
   turns = $derived(turns(this.messages, this.leaf));
   /** The run that writes into this session now, or ''. */
   liveRun = $derived.by(() => {
-    const id = this.turns.at(-1)?.run ?? '';
-    if (id === '') return '';
-    const run = this.runs[id];
-    if (run) return run.stop === null ? id : '';
-    return this.turns.at(-1)?.answers.some((a) => a.status === 'running') ? id : '';
+    const turn = this.turns.at(-1);
+    if (!turn || turn.run === '') return '';
+    const all = [turn.run, ...turn.later];
+    const writing = all.find((id) => this.runs[id]?.stop === null);
+    if (writing !== undefined) return writing;
+    const unread = turn.answers.find((a) => a.status === 'running')?.later_runs?.at(-1) ?? turn.run;
+    return !this.runs[unread] && turn.answers.some((a) => a.status === 'running') ? unread : '';
+  });
+
+  stopping = $derived(this.#stopped !== '' && this.#stopped === this.liveRun);
+  /** What is known of the run that wrote last. */
+  newestRun = $derived.by(() => {
+    const turn = this.turns.at(-1);
+    const run = this.liveRun !== '' ? this.liveRun : (turn?.answers.find((a) => a.model_index === turn.chosen)?.later_runs?.at(-1) ?? turn?.run ?? '');
+    return this.runs[run];
   });
 
   /** Runs when a session began or its run ended, so that the list can follow. */
@@ -87,7 +98,7 @@ class Conversation {
     this.shown = {};
     this.loadError = '';
     this.sendError = '';
-    this.stopping = false;
+    this.#stopped = '';
     if (sessionId === '') return;
     this.loading = true;
     await this.refresh();
@@ -135,7 +146,7 @@ class Conversation {
     }
     const missing = this.turns
       .slice(-FIRST_TURNS)
-      .map((t) => t.run)
+      .flatMap((t) => [t.run, ...t.later])
       .filter((run) => run !== '' && !live.has(run));
     await Promise.all(missing.map((run) => this.loadRun(run)));
   }
@@ -187,7 +198,7 @@ class Conversation {
   #lastMessage(): string {
     const last = this.turns.at(-1);
     if (!last) return '';
-    const index = this.shown[last.run] ?? 0;
+    const index = this.shown[last.run] ?? last.chosen;
     return (last.answers.find((a) => (a.model_index ?? 0) === index) ?? last.answers[0] ?? last.question).id;
   }
 
@@ -275,24 +286,60 @@ class Conversation {
     }
   }
 
+  /** Lets an answer that ended early go on, in the same message. */
+  async goOn(messageId: string): Promise<void> {
+    if (!link.socket || this.liveRun !== '') return;
+    this.sendError = '';
+    try {
+      this.#wentOn(messageId, await link.socket.request({ type: 'continue', request_id: newRequestId(), message_id: messageId }));
+    } catch (error) {
+      this.sendError = error instanceof Refused ? error.message : 'The connection was lost. Press Continue again once the host is back.';
+    }
+  }
+
+  /** Goes on with one of the compared answers; the calls that were held back in it run now. */
+  async choose(messageId: string): Promise<void> {
+    if (!link.socket || this.liveRun !== '') return;
+    this.sendError = '';
+    try {
+      const ack = await link.socket.request({ type: 'select', request_id: newRequestId(), message_id: messageId });
+      this.leaf = messageId;
+      this.#wentOn(messageId, ack);
+    } catch (error) {
+      this.sendError = error instanceof Refused ? error.message : 'The connection was lost. Choose the answer again once the host is back.';
+    }
+  }
+
+  /** Adds the run of an ack, if there is one, to those that wrote the answer. */
+  #wentOn(messageId: string, ack: Ack): void {
+    const { run } = ack;
+    if (run === undefined) return;
+    this.messages = this.messages.map((m) =>
+      m.id !== messageId || m.run === run || m.later_runs?.includes(run) ? m : { ...m, status: 'running', later_runs: [...(m.later_runs ?? []), run] },
+    );
+  }
+
   /** Stops the live run. It may be asked again without harm. */
   async stop(): Promise<void> {
     const run = this.liveRun;
     if (run === '' || !link.socket) return;
-    this.stopping = true;
+    this.#stopped = run;
     try {
       await link.socket.request({ type: 'stop', run });
     } catch (error) {
-      this.stopping = false;
+      this.#stopped = '';
       this.sendError = error instanceof Refused ? error.message : 'The connection was lost before the stop arrived. Press stop again.';
     }
   }
 
-  /** Goes on with another version of a question or of an answer. */
+  /** Shows another version of a question or of an answer, and goes on with it. */
   async select(messageId: string): Promise<void> {
     this.leaf = messageId;
+    const run = this.messages.find((m) => m.id === messageId)?.run;
+    // To the host it would choose one of the compared answers, and run what was held back in it.
+    const compared = run !== undefined && this.messages.filter((m) => m.run === run).length > 1;
     try {
-      await link.socket?.request({ type: 'select', request_id: newRequestId(), message_id: messageId });
+      if (!compared) await link.socket?.request({ type: 'select', request_id: newRequestId(), message_id: messageId });
     } catch {
       // Only where a reload begins depends on it; the next question names its parent.
     }
@@ -339,10 +386,9 @@ class Conversation {
   }
 
   #ended(run: Run): void {
-    this.stopping = false;
     this.onChange();
     this.messages = this.messages.map((m) => {
-      if (m.run !== run.id || m.role !== 'assistant') return m;
+      if (m.role !== 'assistant' || (m.later_runs?.at(-1) ?? m.run) !== run.id) return m;
       const answer = run.answers.find((a) => a.messageId === m.id);
       return { ...m, status: answer?.stop ?? run.stop ?? 'completed' };
     });
