@@ -48,6 +48,41 @@ test('a model is added from the page, tested, asked, chosen and removed, without
   await expect(row).toHaveCount(0);
 });
 
+test('a model of another kind is added with its settings, and a wrong one is shown where it stands', async ({ page }) => {
+  await page.goto('/#/models');
+  await page.getByRole('button', { name: 'Add a model' }).click();
+  const form = page.getByRole('form', { name: 'Add a model' });
+  await form.getByLabel('Kind of server').selectOption('Ollama');
+  // Its usual address is known.
+  await form.getByLabel('Model as the server calls it').fill('qwen3:8b');
+  await form.getByLabel('Name that people pick').fill('local qwen');
+  await form.getByText('Advanced', { exact: true }).click();
+  await form.getByLabel('Thinks before it answers').selectOption('No');
+  await form.getByLabel('Kept in memory').fill('a while');
+  await form.getByText('Advanced', { exact: true }).click();
+  await form.getByRole('button', { name: 'Add', exact: true }).click();
+  await expect(form.getByRole('alert')).toContainText('must look like 30m');
+  await expect(form.getByLabel('Kept in memory')).toBeFocused();
+  await form.getByLabel('Kept in memory').fill('30m');
+  const asked = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/api/v1/models'));
+  await form.getByRole('button', { name: 'Add', exact: true }).click();
+  expect((await asked).postDataJSON()).toMatchObject({ provider: 'ollama', model: 'qwen3:8b', reasoning: 'no', keep_alive: '30m' });
+  const row = page.getByRole('listitem').filter({ hasText: 'local qwen' });
+  await expect(row).toBeVisible();
+
+  await page.getByRole('button', { name: 'Add a model' }).click();
+  await form.getByText('Advanced', { exact: true }).click();
+  await expect(form.getByLabel('Let it search the web at its provider')).toHaveCount(0);
+  await form.getByLabel('Asked through').selectOption('Responses, of OpenAI itself');
+  await expect(form.getByLabel('Let it search the web at its provider')).toBeVisible();
+  await form.getByLabel('Kind of server').selectOption('Anthropic');
+  await expect(form.getByLabel('Let it search the web at its provider')).toBeVisible();
+  await form.getByRole('button', { name: 'Cancel' }).click();
+  await row.getByRole('button', { name: 'Remove local qwen' }).click();
+  await row.getByRole('button', { name: 'Remove', exact: true }).click();
+  await expect(row).toHaveCount(0);
+});
+
 test('the test of a model that is down says so in words', async ({ page }) => {
   await page.goto('/#/models');
   const row = page.getByRole('listitem').filter({ hasText: 'absent' });

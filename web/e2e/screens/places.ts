@@ -108,6 +108,7 @@ export const PLACES: Screen[] = [
     go: async (page) => {
       await page.goto('/#/models');
       await page.getByRole('button', { name: 'Add a model' }).click();
+      await page.getByText('Advanced', { exact: true }).click();
       const row = page.getByRole('listitem').filter({ hasText: 'absent' });
       await row.getByRole('button', { name: 'Test absent' }).click();
       await expect(row).toContainText('This model can’t be asked yet.');

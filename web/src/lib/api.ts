@@ -36,6 +36,17 @@ export interface NewModel {
   model?: string;
   api_key?: string;
   context_tokens?: number;
+  /** openai where it is left out. */
+  provider?: string;
+  native_tools?: string;
+  reasoning?: string;
+  vision?: string;
+  parallel_tools?: string;
+  max_output_tokens?: number;
+  first_token_timeout?: string;
+  api?: string;
+  keep_alive?: string;
+  native_search?: boolean;
   default?: boolean;
 }
 
@@ -185,7 +196,7 @@ export const removeModel = (name: string) => call<void>('DELETE', `/models/${id(
 export const chooseModel = (name: string) => call<ModelList>('PUT', '/models/default', { name });
 export const refreshModels = () => call<ModelList>('POST', '/models/refresh');
 export const testModel = (model: NewModel) => call<TrialReport>('POST', '/models/test', model);
-export const modelOffers = (base_url: string, api_key: string) => call<{ models: string[] }>('POST', '/models/offers', { base_url, api_key });
+export const modelOffers = (provider: string, base_url: string, api_key: string) => call<{ models: string[] }>('POST', '/models/offers', { provider, base_url, api_key });
 export const tools = () => call<{ tools: Tool[] | null }>('GET', '/tools');
 
 export function sessions(before = ''): Promise<{ sessions: Session[] | null; more: boolean }> {
