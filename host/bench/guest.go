@@ -29,6 +29,15 @@ type guest struct {
 	input []byte
 }
 
+// named is the name of a figure that each guest has: that of Go, for which the bars are,
+// is the benchmark's own.
+func (g guest) named(benchmark string) string {
+	if g.language == "go" {
+		return benchmark
+	}
+	return benchmark + "-" + g.language
+}
+
 const goGuest = "modules/dist/go.wasm"
 
 // guests returns the module of each language.

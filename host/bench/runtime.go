@@ -54,7 +54,7 @@ func (e effort) warmCall(ctx context.Context) ([]Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, micros("runtime/warm-call-"+g.language+call.suffix, our, their))
+			all = append(all, micros(g.named("runtime/warm-call")+call.suffix, our, their))
 		}
 		return all, nil
 	})
@@ -67,7 +67,7 @@ func (e effort) isolatedCall(ctx context.Context) ([]Result, error) {
 		our, their, err := e.versus(ctx,
 			func() error { return s.isolatedCall(ctx, "count", g.input) },
 			func() error { return s.freshCall(ctx, "count", g.input) })
-		return []Result{micros("runtime/isolated-call-"+g.language, our, their)}, err
+		return []Result{micros(g.named("runtime/isolated-call"), our, their)}, err
 	})
 }
 
@@ -154,7 +154,7 @@ func (e effort) fuelMixed(ctx context.Context) (all []Result, err error) {
 		return nil, err
 	}
 	for _, g := range list {
-		results, err := e.fuel(ctx, "runtime/fuel-mixed-"+g.language, g.wasm, "mixed")
+		results, err := e.fuel(ctx, g.named("runtime/fuel-mixed"), g.wasm, "mixed")
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +210,7 @@ func (e effort) coldStart(ctx context.Context) (all []Result, err error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, millis("runtime/cold-start-"+g.language+suffix, our, sdk, their))
+			all = append(all, millis(g.named("runtime/cold-start")+suffix, our, sdk, their))
 		}
 	}
 	return all, nil
@@ -256,7 +256,7 @@ func (e effort) throughput(ctx context.Context) ([]Result, error) {
 				rates[i] = append(rates[i], perCall)
 			}
 		}
-		r := Result{Name: "runtime/calls-per-second-" + g.language, Value: 1 / median(rates[0]).Seconds(), Unit: "calls/s"}
+		r := Result{Name: g.named("runtime/calls-per-second"), Value: 1 / median(rates[0]).Seconds(), Unit: "calls/s"}
 		return []Result{r.against(sdk, 1/median(rates[1]).Seconds())}, nil
 	})
 }
@@ -313,7 +313,7 @@ func (e effort) idle(ctx context.Context) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Result{Name: "runtime/idle-instance-" + g.language, Value: our / 1024, Unit: "KiB"}.below(sdk, their/1024))
+		all = append(all, Result{Name: g.named("runtime/idle-instance"), Value: our / 1024, Unit: "KiB"}.below(sdk, their/1024))
 	}
 	return all, nil
 }
