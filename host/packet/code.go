@@ -43,6 +43,8 @@ const (
 const (
 	// CodeToolUnavailable: a tool that was asked for cannot be used now.
 	CodeToolUnavailable Code = "tool_unavailable"
+	// CodeAgentUnavailable: an agent, or the model it names, is not there now.
+	CodeAgentUnavailable Code = "agent_unavailable"
 	// CodeDocumentsDropped: a tool cited outside the refs it was given.
 	CodeDocumentsDropped Code = "documents_dropped"
 	// CodeForcedToolUnused: the model was told to use a tool and did not.
@@ -84,6 +86,7 @@ var Codes = map[Code]CodeInfo{
 	CodeEmptyAnswer:      {"The model ended without an answer.", true},
 	CodeInternal:         {"Something went wrong in the host. Your message is saved.", true},
 	CodeToolUnavailable:  {"A tool is not available right now.", false},
+	CodeAgentUnavailable: {"The agent, or its model, is not there now; the default takes its place.", false},
 	CodeDocumentsDropped: {"A tool cited documents outside the range it was given; they were left out.", false},
 	CodeForcedToolUnused: {"The model did not use the tool it was told to use.", false},
 	CodeHistoryShortened: {"Older messages were left out so that the conversation fits the model.", false},

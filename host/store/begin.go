@@ -49,6 +49,9 @@ type BeginRun struct {
 	OnlyHeld bool
 	// Models are the names of those that answer, at least one.
 	Models []string
+	// Agent is the id of the agent that answers, "" for none. An answer that goes on
+	// keeps its own.
+	Agent string
 }
 
 // Begun is a run that has begun.
@@ -174,7 +177,7 @@ func (s *Store) begin(tx *bbolt.Tx, p Principal, in BeginRun) (Begun, error) {
 	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID, Epoch: 1, UserMessage: out.UserMessage.ID, StartedAt: now}
 	for i, model := range in.Models {
 		m := Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: out.UserMessage.ID,
-			Role: RoleAssistant, Model: model, ModelIndex: i, Run: out.Run.ID, Status: StatusRunning, CreatedAt: now}
+			Role: RoleAssistant, Agent: in.Agent, Model: model, ModelIndex: i, Run: out.Run.ID, Status: StatusRunning, CreatedAt: now}
 		out.Responses = append(out.Responses, m)
 		out.Run.Responses = append(out.Run.Responses, m.ID)
 	}
@@ -214,7 +217,7 @@ func (s *Store) beginMessage(tx *bbolt.Tx, p Principal, in BeginRun, now time.Ti
 		}
 	}
 	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: parent,
-		Role: RoleUser, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
+		Role: RoleUser, Agent: in.Agent, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
 	out.UserMessage.Files, err = carry(tx, p, out.Session.ID, in.Files)
 	return old, err
 }

@@ -33,7 +33,7 @@ func (s *Store) Check(ctx context.Context) []Problem {
 			c.add("", "", "%v", err)
 		}
 		c.tx = tx
-		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.toolCalls, c.documents, c.memories, c.files} {
+		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.toolCalls, c.documents, c.memories, c.files, c.agents} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -220,4 +220,12 @@ func (c *checker) files() {
 	})
 	c.index(tableOwnerFiles, tableFiles, idInKey)
 	c.index(tableSessionFiles, tableFiles, idInKey)
+}
+
+func (c *checker) agents() {
+	each(c, tableAgents, func(key string, a Agent) {
+		c.expect(a.ID == key, tableAgents, key, "it says that its id is %q", a.ID)
+		c.expect(tableAgentNames.text(c.tx, agentKey(a.Name)) == key, tableAgents, key, "the name %q does not lead to it", a.Name)
+	})
+	c.index(tableAgentNames, tableAgents, idInValue)
 }

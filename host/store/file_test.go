@@ -114,7 +114,7 @@ func TestRemovingAUserRemovesMemoriesAndFiles(t *testing.T) {
 	if err := s.RemoveUser(t.Context(), ada.UserID); err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles} {
+	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles, tableAgents, tableAgentNames} {
 		if err := s.view(t.Context(), func(tx *bbolt.Tx) error {
 			if k, _ := table.in(tx).Cursor().First(); k != nil {
 				t.Errorf("%s still holds %s", table, k)
@@ -126,7 +126,7 @@ func TestRemovingAUserRemovesMemoriesAndFiles(t *testing.T) {
 	}
 }
 
-// An older file has no tables for memories and files.
+// An older file has no tables for memories, files and agents.
 func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
 	s, err := Open(path, Options{})
@@ -150,6 +150,7 @@ func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
 	}
 	defer s.Close()
 	addMemory(t, s, ada, "I drink tea.")
+	addAgent(t, s, Agent{Name: "Tutor"})
 	if problems := s.Check(t.Context()); len(problems) > 0 {
 		t.Error(problems)
 	}

@@ -82,7 +82,7 @@ func (s *idSource) next(prefix string) string {
 // startAfter lets new ids sort after all that the file holds, whatever the
 // clock says now.
 func (s *idSource) startAfter(tx *bbolt.Tx) error {
-	for _, t := range []table{tableUsers, tableSessions, tableMessages, tableRuns, tableDocuments, tableMemories, tableFiles} {
+	for _, t := range []table{tableUsers, tableSessions, tableMessages, tableRuns, tableDocuments, tableMemories, tableFiles, tableAgents} {
 		key, _ := t.in(tx).Cursor().Last()
 		_, text, _ := strings.Cut(string(key), "_")
 		if u, ok := parseULID(text); ok && s.last.less(u) {

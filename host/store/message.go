@@ -41,6 +41,9 @@ type Message struct {
 	Text string `json:"text,omitempty"`
 	// Files are what the person attached, in a user message.
 	Files []FileRef `json:"files,omitempty"`
+	// Agent is the id of the agent that was asked, in a user message, or that
+	// answers; "" for none. It may have been removed since.
+	Agent string `json:"agent,omitempty"`
 	// Model, ModelIndex and Run say who answered, in an assistant message.
 	Model      string `json:"model,omitempty"`
 	ModelIndex int    `json:"model_index,omitempty"`

@@ -44,6 +44,9 @@ const (
 	tableFileTexts     table = "file_texts"     // id → the text
 	tableOwnerFiles    table = "owner_files"    // index: owner/id
 	tableSessionFiles  table = "session_files"  // index: session/id
+
+	tableAgents     table = "agents"      // id → Agent
+	tableAgentNames table = "agent_names" // index: lower-case name → id
 )
 
 // tables are all of them, in the order in which they are created.
@@ -55,6 +58,7 @@ var tables = []table{
 	tableDocuments, tableDocumentTexts, tableDocumentURIs, tableSpaces,
 	tableMemories, tableOwnerMemories,
 	tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles,
+	tableAgents, tableAgentNames,
 }
 
 func (t table) in(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket([]byte(t)) }

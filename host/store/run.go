@@ -256,6 +256,7 @@ func finishMessages(tx *bbolt.Tx, run Run, f Finish) error {
 func finalMessage(reserved, m Message, ended time.Time) Message {
 	m.Session, m.Owner, m.Parent, m.Role = reserved.Session, reserved.Owner, reserved.Parent, reserved.Role
 	m.Model, m.ModelIndex, m.Run, m.CreatedAt = reserved.Model, reserved.ModelIndex, reserved.Run, reserved.CreatedAt
+	m.Agent = reserved.Agent
 	m.LaterRuns = reserved.LaterRuns
 	if m.EndedAt.IsZero() {
 		m.EndedAt = ended

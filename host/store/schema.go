@@ -17,6 +17,7 @@ const schemaKey = "schema"
 var migrations = []func(*bbolt.Tx) error{
 	createTables,
 	createTables, // memories and files
+	createTables, // agents
 }
 
 // SchemaError is returned when the data file was written by a newer Bulkhead.

@@ -12,6 +12,7 @@ const (
 	CodeUnknownSession = "unknown_session"
 	CodeUnknownMessage = "unknown_message"
 	CodeUnknownRun     = "unknown_run"
+	CodeUnknownAgent   = "unknown_agent"
 	CodeUnknownModel   = "unknown_model"
 	CodeUnknownTool    = "unknown_tool"
 	CodeUnknownFile    = "unknown_file"
@@ -56,6 +57,7 @@ var sentences = map[string]string{
 	CodeUnknownSession: "There is no such conversation.",
 	CodeUnknownMessage: "There is no such message.",
 	CodeUnknownRun:     "There is no such run.",
+	CodeUnknownAgent:   "There is no such agent. It may have been removed; choose another one.",
 	CodeDiskFull:       "The disk is full, so nothing was stored. Free some space on the host's machine and send it again.",
 	CodeInternal:       "Something went wrong in the host. Nothing was stored.",
 }

@@ -59,7 +59,7 @@ func (s *Service) goOn(ctx context.Context, p store.Principal, in Continue, only
 		Continue
 		OnlyHeld bool
 	}{in, onlyHeld}
-	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(body), SessionID: m.Session, Continue: m.ID, OnlyHeld: onlyHeld}
+	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(body), SessionID: m.Session, Continue: m.ID, OnlyHeld: onlyHeld, Agent: m.Agent}
 	return s.begin(ctx, p, begin, []string{m.Model}, selection{}, CodeUnknownMessage)
 }
 

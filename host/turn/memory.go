@@ -24,7 +24,7 @@ func (s *Service) memories(ctx context.Context, p store.Principal) []window.Memo
 
 // system is the system message for a model with a window of that size.
 func (s *Service) system(set setup, specs []tool.Spec, contextTokens int) string {
-	prompt := window.Prompt(s.Now(), specs)
+	prompt := window.Prompt(s.Now(), set.agent.Instructions, specs)
 	if set.path.attached {
 		prompt += window.CitingFiles
 	}

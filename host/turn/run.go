@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,10 @@ type setup struct {
 	models []llm.Model
 	tools  []tool.Tool
 	forced string
-	// unavailable are names that the request allows and that are no tools now.
-	unavailable []string
+	// agent is who answers, the zero one for the default.
+	agent store.Agent
+	// notices say what the person or the agent asked for and is not there now.
+	notices []packet.Notice
 	// private says that nothing that is remembered may be used.
 	private bool
 
@@ -143,8 +146,8 @@ func (s *Service) answer(w *worker) []outcome {
 		started.Responses = append(started.Responses, packet.Response{ModelIndex: i, MessageID: m.ID, Model: m.Model})
 	}
 	emit.Emit(packet.At(0, 0), started)
-	for _, name := range w.setup.unavailable {
-		emit.Emit(packet.At(0, 0), packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not available right now; the answer is written without it.", shortName(name))))
+	for _, notice := range w.setup.notices {
+		emit.Emit(packet.At(0, 0), notice)
 	}
 
 	outcomes := make([]outcome, len(w.setup.models))
@@ -160,14 +163,6 @@ func (s *Service) answer(w *worker) []outcome {
 	}
 	wg.Wait()
 	return outcomes
-}
-
-// shortName keeps a notice readable whatever a client sends as a name.
-func shortName(name string) string {
-	if runes := []rune(name); len(runes) > 80 {
-		return string(runes[:80]) + "…"
-	}
-	return name
 }
 
 // unprepared ends a model that never began.
@@ -263,7 +258,7 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner, Model: set.models[index].Info().Name,
 			HoldWrites: len(set.models) > 1, Now: s.Now, NewID: set.callID,
 		}),
-		Forced: set.forced, MaxCycles: s.MaxCycles, Documents: set.documents, Emit: emit, Now: s.Now,
+		Forced: set.forced, MaxCycles: cmp.Or(set.agent.MaxCycles, s.MaxCycles), Documents: set.documents, Emit: emit, Now: s.Now,
 	}
 }
 

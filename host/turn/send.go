@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
@@ -40,11 +41,13 @@ type Send struct {
 	// Files are the ids of files that the message carries, at most
 	// store.MaxMessageFiles.
 	Files []string
-	// Models are names; nil for the default model.
+	// AgentID is the agent that answers, "" for none.
+	AgentID string `json:",omitempty"` // so that requests without one hash as before
+	// Models are names; nil for the agent's model, or the default one.
 	Models []string
-	// Tools is an allow-list of names; nil for all.
+	// Tools is an allow-list of names; nil for all that the agent has.
 	Tools []string
-	// ForcedTool must be used first; "" for none.
+	// ForcedTool must be used first; "" for none. It has to be one of the agent's.
 	ForcedTool string
 	Private    bool
 }
@@ -83,7 +86,7 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 	}
 	begin := store.BeginRun{
 		RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID, Text: in.Text,
-		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files,
+		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files, Agent: in.AgentID,
 	}
 	if in.ParentMessageID == RootMessage {
 		begin.Parent, begin.Root = "", true
@@ -92,7 +95,7 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 	if begin.Parent != "" {
 		missing = CodeUnknownMessage
 	}
-	return s.begin(ctx, p, begin, in.Models, selection{in.Tools, in.ForcedTool}, missing)
+	return s.begin(ctx, p, begin, in.Models, selection{allow: in.Tools, forced: in.ForcedTool}, missing)
 }
 
 // screen lets the hook see a message. What it makes of it is held to the same rules.
@@ -111,23 +114,33 @@ func (s *Service) screen(ctx context.Context, p store.Principal, text string) (s
 	return text, checkText(text)
 }
 
-// Regenerate answers a message once more, as a sibling of the earlier answer.
+// Regenerate answers a message once more, by the same agent, as a sibling of the
+// earlier answer.
 func (s *Service) Regenerate(ctx context.Context, p store.Principal, in Regenerate) (Ack, error) {
 	if in.MessageID == "" {
 		return Ack{}, invalid("Say which message is to be answered again.")
 	}
-	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(in), Regenerate: in.MessageID}
+	m, err := s.Store.Message(ctx, p, in.MessageID)
+	if err != nil {
+		return Ack{}, s.fault(err, CodeUnknownMessage)
+	}
+	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(in), SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent}
 	return s.begin(ctx, p, begin, in.Models, selection{}, CodeUnknownMessage)
 }
 
-// selection is which tools a request wants.
+// selection is which tools a request wants, of those that the agent has.
 type selection struct {
+	agent  store.Agent
 	allow  []string
 	forced string
 }
 
 func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRun, names []string, sel selection, missing string) (Ack, error) {
-	models, err := s.models(names)
+	agent, ofAgent, err := s.agent(ctx, &in)
+	if err != nil {
+		return Ack{}, err
+	}
+	models, ofModel, err := s.answering(names, agent)
 	if err != nil {
 		return Ack{}, err
 	}
@@ -135,14 +148,18 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 	if err != nil {
 		return Ack{}, s.fault(err, missing)
 	}
-	tools, unavailable, err := s.pick(ctx, p, sel, private)
+	sel.agent = agent
+	tools, ofTools, err := s.pick(ctx, p, sel, private)
 	if err != nil {
 		return Ack{}, err
 	}
 	for _, m := range models {
 		in.Models = append(in.Models, m.Info().Name)
 	}
-	begun, err := s.start(ctx, p, in, setup{models: models, tools: tools, unavailable: unavailable, forced: sel.forced, private: private})
+	begun, err := s.start(ctx, p, in, setup{
+		agent: agent, models: models, tools: tools, forced: sel.forced, private: private,
+		notices: slices.Concat(ofAgent, ofModel, ofTools),
+	})
 	if err != nil {
 		if fault, ok := err.(*Error); ok {
 			return Ack{}, fault
@@ -182,44 +199,62 @@ func shown(name string) string {
 	return name
 }
 
-// pick assembles the tools of a turn: those available to the user, cut down to
-// the allow-list. A private conversation has none that reaches memory. A forced tool
-// has to be there; what else the list names and is not there now is returned, so that
-// the person is told.
-func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, private bool) (picked []tool.Tool, unavailable []string, err error) {
-	all, err := s.Tools(ctx, p.UserID)
+// pick assembles the tools of a turn: those available to the user that the agent
+// has, cut down to the allow-list. A private conversation has none that reaches
+// memory. A forced tool has to be there; of what else the request names, or the agent
+// where the request names nothing, the person is told what is missing.
+func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, private bool) (picked []tool.Tool, notices []packet.Notice, err error) {
+	there, err := s.Tools(ctx, p.UserID)
 	if err != nil {
 		return nil, nil, s.fault(fmt.Errorf("list tools: %w", err), CodeInternal)
 	}
 	if private {
-		all = without(all, func(spec tool.Spec) bool { return slices.Contains(spec.Reaches, tool.ReachesMemory) })
+		there = without(there, func(spec tool.Spec) bool { return slices.Contains(spec.Reaches, tool.ReachesMemory) })
 	}
-	names := make([]string, len(all))
-	for i, t := range all {
-		names[i] = t.Spec().Name
+	all := without(there, func(spec tool.Spec) bool { return !sel.agent.Names(spec.Name) })
+	names := namesOf(all)
+	if sel.forced != "" && !slices.Contains(names, sel.forced) {
+		return nil, nil, sel.noForced(names)
 	}
 	wanted := sel.allow
-	if sel.forced != "" {
-		wanted = append(slices.Clone(wanted), sel.forced)
+	if wanted == nil {
+		wanted = sel.agent.Tools
 	}
 	for _, name := range wanted {
 		switch {
 		case slices.Contains(names, name):
-		case name != sel.forced:
-			unavailable = append(unavailable, name)
+		case slices.Contains(namesOf(there), name):
+			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not a tool of the agent %s; the answer is written without it.", shown(name), sel.agent.Name)))
 		default:
-			return nil, nil, &Error{Code: CodeUnknownTool, Message: fmt.Sprintf("There is no tool named %q now. Tools: %s.", name, listOrNone(names))}
+			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not available right now; the answer is written without it.", shown(name))))
 		}
 	}
 	if sel.allow == nil {
-		return all, nil, nil
+		return all, notices, nil
 	}
 	for i, t := range all {
-		if slices.Contains(wanted, names[i]) {
+		if names[i] == sel.forced || slices.Contains(wanted, names[i]) {
 			picked = append(picked, t)
 		}
 	}
-	return picked, unavailable, nil
+	return picked, notices, nil
+}
+
+// noForced says that the forced tool is not among those that there are.
+func (sel selection) noForced(names []string) error {
+	message := fmt.Sprintf("There is no tool named %q now. Tools: %s.", shown(sel.forced), listOrNone(names))
+	if sel.agent.ID != "" {
+		message = fmt.Sprintf("The agent %s has no tool named %q now. Tools: %s.", sel.agent.Name, shown(sel.forced), listOrNone(names))
+	}
+	return &Error{Code: CodeUnknownTool, Message: message}
+}
+
+func namesOf(tools []tool.Tool) []string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Spec().Name
+	}
+	return names
 }
 
 // without returns the tools whose specs leave does not name.
@@ -229,18 +264,10 @@ func without(tools []tool.Tool, leave func(tool.Spec) bool) []tool.Tool {
 
 // private tells whether the conversation that a run belongs to is private.
 func (s *Service) private(ctx context.Context, p store.Principal, in store.BeginRun) (bool, error) {
-	session := in.SessionID
-	if in.Regenerate != "" {
-		m, err := s.Store.Message(ctx, p, in.Regenerate)
-		if err != nil {
-			return false, err
-		}
-		session = m.Session
-	}
-	if session == "" {
+	if in.SessionID == "" {
 		return in.Private, nil
 	}
-	known, err := s.Store.Session(ctx, p, session)
+	known, err := s.Store.Session(ctx, p, in.SessionID)
 	return known.Private, err
 }
 

@@ -72,9 +72,15 @@ type conversation struct {
 	// selected is the model whose answer the person takes in the end, continued the
 	// one whose answer they let go on.
 	selected, continued string
-	cycles              int
-	contextTokens       int
-	replies             map[string][]scriptedReply
+	// regenerated is the model whose answer is written again in the end.
+	regenerated string
+	// agent answers, where it has a name; removed says that it is removed after the last
+	// run, before an answer is taken up again.
+	agent         store.Agent
+	removed       bool
+	cycles        int
+	contextTokens int
+	replies       map[string][]scriptedReply
 }
 
 // scriptedReply is what the server answers to one request of a model.
@@ -147,6 +153,20 @@ func (c *conversation) set(key, value string) (err error) {
 		c.selected = value
 	case "continue":
 		c.continued = value
+	case "regenerate":
+		c.regenerated = value
+	case "agent":
+		c.agent.Name = value
+	case "instructions":
+		c.agent.Instructions = value
+	case "agent_tools":
+		c.agent.Tools = strings.Fields(value)
+	case "agent_model":
+		c.agent.Model = value
+	case "agent_cycles":
+		c.agent.MaxCycles, err = strconv.Atoi(value)
+	case "agent_removed":
+		c.removed, err = strconv.ParseBool(value)
 	case "max_cycles":
 		c.cycles, err = strconv.Atoi(value)
 	case "context_tokens":
@@ -238,10 +258,11 @@ type askedRequest struct {
 }
 
 // describe writes requests: what was on offer, and the messages that the one
-// before did not have.
-func describe(requests []askedRequest) string {
+// before did not have. Of a system message it says whether it has the instructions.
+func describe(requests []askedRequest, instructions string) string {
 	var b strings.Builder
 	var before []string
+	instructed := false
 	for i, r := range requests {
 		var tools []string
 		for _, t := range r.Tools {
@@ -251,6 +272,10 @@ func describe(requests []askedRequest) string {
 		var now []string
 		for _, m := range r.Messages {
 			line := fmt.Sprintf("%s %s", m.Role, m.Content)
+			if m.Role == "system" && instructions != "" && strings.Contains(line, instructions) != instructed {
+				instructed = !instructed
+				fmt.Fprintf(&b, "  instructions=%v\n", instructed)
+			}
 			if m.ToolCallID != "" {
 				line += " for " + m.ToolCallID
 			}
@@ -384,9 +409,9 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 
 	var packets, stored strings.Builder
 	names := &callNames{}
-	ack := Ack{}
+	ack, agent := Ack{}, f.addAgent(c.agent)
 	for i, ask := range c.asks {
-		in := Send{SessionID: ack.SessionID, Text: ask, ForcedTool: c.forced, Tools: c.allow, Models: c.models}
+		in := Send{SessionID: ack.SessionID, Text: ask, ForcedTool: c.forced, Tools: c.allow, Models: c.models, AgentID: agent}
 		ack = f.send(in)
 		if c.stop != "" && i == len(c.asks)-1 {
 			f.waitFor(ack.Run, func(p packet.Packet) bool { return p.Obj.Type() == c.stop })
@@ -403,9 +428,20 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 			writeStored(&stored, f.message(ack, model))
 		}
 	}
+	if c.removed {
+		if err := f.store.DeleteAgent(t.Context(), agent); err != nil {
+			t.Fatal(err)
+		}
+	}
 	later, model, cited, ok := c.goOn(f, ack)
 	if ok {
-		inOrder := canonical(f.read(later.Run, packettest.GoesOn(cited)))
+		var options []packettest.Option
+		if c.regenerated == "" {
+			options = append(options, packettest.GoesOn(cited))
+		} else {
+			ack, model = later, 0
+		}
+		inOrder := canonical(f.read(later.Run, options...))
 		names.learn(inOrder)
 		for _, p := range inOrder {
 			fmt.Fprintln(&packets, shortened(conversationLine(t, p)))
@@ -422,7 +458,7 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 		if len(s.replies[model]) > 0 {
 			t.Errorf("%d replies of %s were not asked for", len(s.replies[model]), model)
 		}
-		requests.WriteString(describe(s.requests[model]))
+		requests.WriteString(describe(s.requests[model], c.agent.Instructions))
 	}
 	address := strings.NewReplacer(strings.TrimPrefix(server.URL, "http://"), "HOST")
 	var out []txtar.File
@@ -441,11 +477,14 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 func (c *conversation) goOn(f *fixture, ack Ack) (later Ack, model, cited int, ok bool) {
 	f.t.Helper()
 	var err error
-	model = max(0, slices.Index(c.models, c.selected+c.continued))
+	model = max(0, slices.Index(c.models, c.selected+c.continued+c.regenerated))
 	cited = len(f.message(ack, model).Citations)
 	switch {
 	case c.selected != "":
 		later, ok, err = f.Select(f.t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[model]})
+	case c.regenerated != "":
+		ok = true
+		later, err = f.Regenerate(f.t.Context(), f.owner, Regenerate{MessageID: ack.MessageIDs[model], Models: []string{c.regenerated}})
 	case c.continued != "":
 		ok = true
 		later, err = f.Continue(f.t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[model]})

@@ -7,13 +7,17 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
-// Prompt is the system message of a turn: who the model is, what day it is, and
-// how to use and cite what its tools return.
-func Prompt(now time.Time, tools []tool.Spec) string {
+// Prompt is the system message of a turn: who the model is, what day it is, what
+// the agent's instructions say ("" for none), and how to use and cite what its
+// tools return.
+func Prompt(now time.Time, instructions string, tools []tool.Spec) string {
 	var b strings.Builder
 	b.WriteString("You are a careful assistant. Answer in the language of the question, in Markdown, and be brief unless more is asked for. ")
 	b.WriteString("Say plainly what you do not know.\n")
 	b.WriteString("Today is " + now.Format("Monday, 2 January 2006") + ".\n")
+	if instructions != "" {
+		b.WriteString("\nYour instructions in this conversation follow. Where they differ from what is said above, they hold.\n\n" + instructions + "\n")
+	}
 	if len(tools) == 0 {
 		return b.String()
 	}

@@ -1,0 +1,209 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"go.etcd.io/bbolt"
+)
+
+const (
+	// MaxAgents is how many agents there are at most.
+	MaxAgents = 200
+	// MaxAgentNameRunes is the greatest length of an agent's name, in code points.
+	MaxAgentNameRunes = 80
+	// MaxInstructionBytes is the greatest length of an agent's instructions, in bytes.
+	MaxInstructionBytes = 16 << 10
+	// MaxAgentTools is how many tools an agent names at most.
+	MaxAgentTools = 256
+	// MaxAgentCycles is the greatest limit of cycles that an agent can set.
+	MaxAgentCycles = 50
+	// maxAgentWordBytes is the greatest length of the names of tools and models in an
+	// agent, in bytes.
+	maxAgentWordBytes = 256
+)
+
+// Agent is a way to answer that the operators set up and every user may choose.
+type Agent struct {
+	ID string `json:"id"`
+	// Name is unique without regard to case: 1 to MaxAgentNameRunes code points of
+	// one line, without surrounding space.
+	Name string `json:"name"`
+	// Instructions are what the model is told besides; at most MaxInstructionBytes.
+	Instructions string `json:"instructions,omitempty"`
+	// Tools are the names of those that it may use, at most MaxAgentTools; nil for
+	// all, empty for none. They need not be there.
+	Tools []string `json:"tools"`
+	// Model is the name of the model that answers where the person picks none, ""
+	// for the host's default. It need not be there.
+	Model string `json:"model,omitempty"`
+	// MaxCycles is the limit of cycles, 1 to MaxAgentCycles; 0 for the host's.
+	MaxCycles int       `json:"max_cycles,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Names tells whether the agent may use the tool of that name.
+func (a Agent) Names(tool string) bool { return a.Tools == nil || slices.Contains(a.Tools, tool) }
+
+// CreateAgent adds an agent with all but the id and the times of the record. It
+// takes no Principal: that only operators may is the caller's to see to. It returns
+// ErrInvalid for what is out of the limits, ErrExists when the name is taken, and
+// ErrFull when there are MaxAgents.
+func (s *Store) CreateAgent(ctx context.Context, record Agent) (Agent, error) {
+	a, err := checkedAgent(record)
+	if err != nil {
+		return Agent{}, err
+	}
+	err = s.update(ctx, func(tx *bbolt.Tx) error {
+		if tableAgentNames.has(tx, agentKey(a.Name)) {
+			return ErrExists
+		}
+		if n := len(tableAgents.tails(tx, "")); n >= MaxAgents {
+			return full("there are %d agents already, which is all that are kept", n)
+		}
+		a.ID, a.CreatedAt = s.newID("ag"), s.clock()
+		a.UpdatedAt = a.CreatedAt
+		return putAgent(tx, a)
+	})
+	if err != nil {
+		return Agent{}, err
+	}
+	return a, nil
+}
+
+// ChangeAgent lets change have an agent's record and keeps what it makes of it but
+// for the id and the times. change runs in a transaction and must not use the
+// Store. It takes no Principal, as CreateAgent does not. It returns ErrNotFound,
+// and ErrInvalid and ErrExists as CreateAgent does.
+func (s *Store) ChangeAgent(ctx context.Context, id string, change func(*Agent)) (Agent, error) {
+	var a Agent
+	err := s.update(ctx, func(tx *bbolt.Tx) error {
+		old, err := agentByID(tx, id)
+		if err != nil {
+			return err
+		}
+		a = old
+		a.Tools = slices.Clone(old.Tools)
+		change(&a)
+		if a, err = checkedAgent(a); err != nil {
+			return err
+		}
+		if holder := tableAgentNames.text(tx, agentKey(a.Name)); holder != "" && holder != id {
+			return ErrExists
+		}
+		a.ID, a.CreatedAt, a.UpdatedAt = id, old.CreatedAt, s.clock()
+		if err := tableAgentNames.delete(tx, agentKey(old.Name)); err != nil {
+			return err
+		}
+		return putAgent(tx, a)
+	})
+	if err != nil {
+		return Agent{}, err
+	}
+	return a, nil
+}
+
+// DeleteAgent removes an agent, or returns ErrNotFound. Answers keep its id. It
+// takes no Principal, as CreateAgent does not.
+func (s *Store) DeleteAgent(ctx context.Context, id string) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		a, err := agentByID(tx, id)
+		if err != nil {
+			return err
+		}
+		return errors.Join(tableAgentNames.delete(tx, agentKey(a.Name)), tableAgents.delete(tx, id))
+	})
+}
+
+// Agent returns an agent by id, or ErrNotFound.
+func (s *Store) Agent(ctx context.Context, id string) (Agent, error) {
+	var a Agent
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		a, err = agentByID(tx, id)
+		return err
+	})
+	return a, err
+}
+
+// Agents returns all agents in the order of their names. Records that cannot be
+// read are left out and named in the error.
+func (s *Store) Agents(ctx context.Context) ([]Agent, error) {
+	var agents []Agent
+	var bad []error
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		tableAgents.scan(tx, "", func(key string, data []byte) bool {
+			a, err := decode[Agent](tableAgents, key, data)
+			if err != nil {
+				bad = append(bad, err)
+			} else {
+				agents = append(agents, a)
+			}
+			return true
+		})
+		return nil
+	})
+	slices.SortFunc(agents, func(a, b Agent) int {
+		return cmp.Or(cmp.Compare(agentKey(a.Name), agentKey(b.Name)), cmp.Compare(a.ID, b.ID))
+	})
+	return agents, errors.Join(append(bad, err)...)
+}
+
+func agentByID(tx *bbolt.Tx, id string) (Agent, error) {
+	a, err := get[Agent](tx, tableAgents, id)
+	if err == ErrNotFound {
+		return Agent{}, notFound("agent", id)
+	}
+	return a, err
+}
+
+func putAgent(tx *bbolt.Tx, a Agent) error {
+	return errors.Join(tableAgents.put(tx, a.ID, a), tableAgentNames.putRaw(tx, agentKey(a.Name), []byte(a.ID)))
+}
+
+// agentKey is the key of a name in tableAgentNames.
+func agentKey(name string) string { return strings.ToLower(name) }
+
+// checkedAgent returns a record as it is kept.
+func checkedAgent(a Agent) (Agent, error) {
+	a.Name, a.Instructions = strings.TrimSpace(a.Name), strings.TrimSpace(a.Instructions)
+	switch {
+	case !oneLine(a.Name) || utf8.RuneCountInString(a.Name) > MaxAgentNameRunes:
+		return Agent{}, invalid("an agent's name has 1 to %d characters on one line", MaxAgentNameRunes)
+	case !utf8.ValidString(a.Instructions) || strings.ContainsRune(a.Instructions, 0):
+		return Agent{}, invalid("an agent's instructions are UTF-8 text")
+	case len(a.Instructions) > MaxInstructionBytes:
+		return Agent{}, invalid("an agent's instructions have at most %d KiB", MaxInstructionBytes>>10)
+	case a.MaxCycles < 0 || a.MaxCycles > MaxAgentCycles:
+		return Agent{}, invalid("an agent's max_cycles is 1 to %d, or 0 for the host's", MaxAgentCycles)
+	case a.Model != "" && (!oneLine(a.Model) || len(a.Model) > maxAgentWordBytes):
+		return Agent{}, invalid("an agent's model is a name of at most %d bytes", maxAgentWordBytes)
+	case len(a.Tools) > MaxAgentTools:
+		return Agent{}, invalid("an agent names at most %d tools", MaxAgentTools)
+	}
+	if a.Tools == nil {
+		return a, nil
+	}
+	tools := make([]string, 0, len(a.Tools))
+	for _, name := range a.Tools {
+		if name = strings.TrimSpace(name); !oneLine(name) || len(name) > maxAgentWordBytes {
+			return Agent{}, invalid("an agent's tools are names of 1 to %d bytes", maxAgentWordBytes)
+		}
+		if !slices.Contains(tools, name) {
+			tools = append(tools, name)
+		}
+	}
+	a.Tools = tools
+	return a, nil
+}
+
+// oneLine tells whether a text is UTF-8, not empty, and free of control characters.
+func oneLine(text string) bool {
+	return text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
