@@ -126,5 +126,3 @@ func containsAll(text string, words []string) bool {
 	}
 	return true
 }
-
-func (m *Model) knows(q quirk) bool { return quirk(m.quirks.Load())&q != 0 }
