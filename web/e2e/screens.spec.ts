@@ -25,9 +25,8 @@ async function look(page: Page, screen: Screen, theme: 'light' | 'dark', width: 
   const faults = await layoutFaults(page, width === 'phone');
   const lowest = await lowestContrast(page);
   if (lowest.ratio < CONTRAST) faults.push(`"${lowest.text}" has a contrast of ${lowest.ratio.toFixed(2)}`);
-  if (theme === 'light' && width !== 'tablet') {
-    // A theme changes colours and nothing else, and the contrast of these was looked at above.
-    // There are no frames, so axe needs no page of its own to gather what it found.
+  if (width === (theme === 'light' ? 'phone' : screen.onlyNarrow ? 'tablet' : 'desktop')) {
+    // Each theme once, and each structure once: a theme changes colours and nothing else. There are no frames, so axe needs no page of its own to gather what it found.
     const axe = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ['violations'] });
     const { violations } = await axe.analyze();
     for (const v of violations) faults.push(`axe, ${v.id}: ${v.help} (${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join('; ')})`);
