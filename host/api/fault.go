@@ -63,6 +63,7 @@ var statusOf = map[string]int{
 	"unknown_file":     http.StatusNotFound,
 	"unknown_memory":   http.StatusNotFound,
 	"not_text":         http.StatusUnsupportedMediaType,
+	"damaged_picture":  http.StatusUnsupportedMediaType,
 	codeFull:           http.StatusConflict,
 	codeDiskFull:       http.StatusInsufficientStorage,
 	"busy":             http.StatusConflict,

@@ -6,12 +6,18 @@ import (
 	"errors"
 	"io"
 	"mime/multipart"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/picture"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/textfile"
 )
+
+// picturePolicy is for a picture that is opened as a page of its own. A browser
+// wraps it into a document with a style, and nothing else is let in.
+const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 type fileView struct {
 	ID         string `json:"id"`
@@ -21,14 +27,17 @@ type fileView struct {
 	Bytes      int64  `json:"bytes"`
 	Characters int    `json:"characters"`
 	Lines      int    `json:"lines"`
-	CreatedAt  string `json:"created_at"`
-	// Text is there when one file was asked for.
+	// Width and Height are those of a picture, in pixels.
+	Width     int    `json:"width,omitempty"`
+	Height    int    `json:"height,omitempty"`
+	CreatedAt string `json:"created_at"`
+	// Text is there when one file was asked for that is no picture.
 	Text *string `json:"text,omitempty"`
 }
 
 func viewFile(f store.File) fileView {
 	return fileView{ID: f.ID, Name: f.Name, MediaType: f.MediaType, Encoding: f.Encoding, Bytes: f.Bytes,
-		Characters: f.Characters, Lines: f.Lines, CreatedAt: stamp(f.CreatedAt)}
+		Characters: f.Characters, Lines: f.Lines, Width: f.Width, Height: f.Height, CreatedAt: stamp(f.CreatedAt)}
 }
 
 // fileRefView is a file as the message that carries it names it.
@@ -44,15 +53,18 @@ type fileRefView struct {
 // fileFault reads the errors of files.
 func fileFault(err error) error {
 	var unread *textfile.Error
+	var unseen *picture.Error
 	switch {
-	case errors.Is(err, textfile.ErrTooLarge):
+	case errors.Is(err, textfile.ErrTooLarge), errors.Is(err, picture.ErrTooLarge):
 		return fault(codeTooLarge, err.Error())
 	case errors.As(err, &unread):
 		return fault("not_text", unread.Message)
+	case errors.As(err, &unseen):
+		return fault("damaged_picture", unseen.Message)
 	case errors.Is(err, store.ErrNotFound):
 		return fault("unknown_file", "There is no such file. It may have been deleted.")
 	case errors.Is(err, store.ErrFull):
-		return fault(codeFull, sprintf("Your files have %d MiB together, which is all that is kept. Delete conversations with large files first.", store.MaxFilesBytes>>20))
+		return fault(codeFull, sprintf("Your files have %d MiB together, which is all that is kept. Delete conversations with large files or pictures first.", store.MaxFilesBytes>>20))
 	}
 	return err
 }
@@ -104,22 +116,40 @@ func (s *Server) takeFile(who caller, upload *multipart.FileHeader) (store.File,
 	if err != nil {
 		return store.File{}, err
 	}
+	sum := sha256.Sum256(data)
+	digest := hex.EncodeToString(sum[:])
+	if picture.Is(data) {
+		kept, err := s.takePicture(who, textfile.CleanName(upload.Filename), digest, data)
+		return kept, fileFault(err)
+	}
 	text, err := textfile.Read(upload.Filename, upload.Header.Get(fiber.HeaderContentType), data)
 	if err != nil {
 		return store.File{}, fileFault(err)
 	}
-	sum := sha256.Sum256(data)
 	kept, err := s.cfg.Store.AddFile(s.ctx, who.Principal, store.File{Name: text.Name, MediaType: text.MediaType, Encoding: text.Encoding,
-		SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}, []byte(text.Text))
+		SHA256: digest, Bytes: int64(len(data))}, []byte(text.Text))
 	return kept, fileFault(err)
 }
 
-// getFile returns a file with its text.
+// takePicture keeps what is a picture by its bytes, whatever its name says.
+func (s *Server) takePicture(who caller, name, digest string, data []byte) (store.File, error) {
+	seen, err := picture.Read(name, data)
+	if err != nil {
+		return store.File{}, err
+	}
+	return s.cfg.Store.AddPicture(s.ctx, who.Principal, store.File{Name: name, MediaType: seen.MediaType, SHA256: digest,
+		Width: seen.Width, Height: seen.Height}, data)
+}
+
+// getFile returns a file, with its text unless it is a picture.
 func (s *Server) getFile(c *fiber.Ctx) error {
 	who, id := whoOf(c), c.Params("id")
 	f, err := s.cfg.Store.File(s.ctx, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
+	}
+	if f.Picture() {
+		return c.JSON(viewFile(f))
 	}
 	data, err := s.cfg.Store.FileText(s.ctx, who.Principal, id)
 	if err != nil {
@@ -128,6 +158,27 @@ func (s *Server) getFile(c *fiber.Ctx) error {
 	view, text := viewFile(f), string(data)
 	view.Text = &text
 	return c.JSON(view)
+}
+
+// getPicture returns the bytes of a picture to be shown. Its type is one of those
+// that were told from the bytes, and a browser that opens it as a page of its own
+// may do nothing with it but show it.
+func (s *Server) getPicture(c *fiber.Ctx) error {
+	who, id := whoOf(c), c.Params("id")
+	f, err := s.cfg.Store.File(s.ctx, who.Principal, id)
+	if err != nil {
+		return fileFault(err)
+	}
+	if !slices.Contains(picture.MediaTypes(), f.MediaType) {
+		return fault("unknown_file", "This file is no picture.")
+	}
+	data, err := s.cfg.Store.FilePicture(s.ctx, who.Principal, id)
+	if err != nil {
+		return fileFault(err)
+	}
+	c.Set(fiber.HeaderContentType, f.MediaType)
+	c.Set(fiber.HeaderContentSecurityPolicy, picturePolicy)
+	return c.Send(data)
 }
 
 // deleteFile deletes a file for good; messages keep its name.

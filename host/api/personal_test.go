@@ -115,8 +115,8 @@ func sendWithFiles(text string, ids ...string) string {
 
 func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 	h := newHost(t)
-	got := h.attach(map[string]string{"harbours.csv": "name;depth\nÅlesund;12\n", "photo.png": "\x89PNG\r\n\x1a\n\x00"})
-	if len(got.Files) != 1 || len(got.Failed) != 1 || got.Failed[0].Error.Code != "not_text" || !strings.Contains(got.Failed[0].Error.Message, "photo.png is an image") {
+	got := h.attach(map[string]string{"harbours.csv": "name;depth\nÅlesund;12\n", "letter.pdf": "%PDF-1.7\n"})
+	if len(got.Files) != 1 || len(got.Failed) != 1 || got.Failed[0].Error.Code != "not_text" || !strings.Contains(got.Failed[0].Error.Message, "letter.pdf is a PDF") {
 		t.Fatalf("%+v", got)
 	}
 	file := got.Files[0]

@@ -42,6 +42,7 @@ func (s *Server) route() {
 	api.Get("/files", s.listFiles)
 	api.Post("/files", s.postFiles)
 	api.Get("/files/:id", s.getFile)
+	api.Get("/files/:id/picture", s.getPicture)
 	api.Delete("/files/:id", s.deleteFile)
 
 	api.Get("/documents", s.listDocuments)

@@ -22,10 +22,12 @@ type Attachment struct {
 	// there is none.
 	Text  string
 	Whole bool
-	// Image is the file itself where it is an image that models take
-	// (PNG, JPEG, WebP, GIF), nil for
-	// other files and where it is too large to be sent.
+	// Image is the file itself where it is an image that models take (PNG, JPEG,
+	// WebP, GIF), nil for other files and for an image that is not to be sent. It is
+	// shared by all that read the message and is not changed.
 	Image []byte
+	// Width and Height are those of an image in pixels, 0 where unknown.
+	Width, Height int
 	// Gone tells that the file was deleted since.
 	Gone bool
 	// seen is the place of an image that is sent beside the text, from 1.
@@ -40,13 +42,28 @@ func (a Attachment) DataURI() string {
 	return "data:" + a.MediaType + ";base64," + base64.StdEncoding.EncodeToString(a.Image)
 }
 
+// IsImage tells whether it is an image, sent or not. It has no text then.
+func (a Attachment) IsImage() bool { return slices.Contains(imageTypes, a.MediaType) }
+
 // visible tells whether a model with eyes can see it.
 func (a Attachment) visible() bool {
-	return !a.Gone && len(a.Image) > 0 && slices.Contains(imageTypes, a.MediaType)
+	return !a.Gone && len(a.Image) > 0 && a.IsImage()
 }
 
 // HasImages tells whether the message carries an image that can be sent.
 func (m Message) HasImages() bool { return slices.ContainsFunc(m.Attachments, Attachment.visible) }
+
+// ImagesUpTo returns the message without the images of more than so many bytes, for
+// a provider that refuses larger ones. A text stands for each that is left out.
+func (m Message) ImagesUpTo(bytes int) Message {
+	m.Attachments = slices.Clone(m.Attachments)
+	for i, a := range m.Attachments {
+		if len(a.Image) > bytes {
+			m.Attachments[i].Image = nil
+		}
+	}
+	return m
+}
 
 // Seen is Content for a model that sees images: its text says of each that it is
 // there, and images are in the same order.
@@ -90,12 +107,18 @@ func (a Attachment) write(b *strings.Builder) {
 	if a.MediaType != "" {
 		b.WriteString(", " + a.MediaType)
 	}
+	if a.Width > 0 && a.Height > 0 {
+		fmt.Fprintf(b, ", %d × %d pixels", a.Width, a.Height)
+	}
 	switch {
 	case a.seen > 0:
 		fmt.Fprintf(b, ", %d bytes, image %d of this message ===", a.Bytes, a.seen)
 		return
 	case a.visible():
 		fmt.Fprintf(b, ", %d bytes, an image that you cannot see ===", a.Bytes)
+		return
+	case a.IsImage():
+		fmt.Fprintf(b, ", %d bytes, an image that is not sent to you: it is too large, or later ones take its place ===", a.Bytes)
 		return
 	}
 	fmt.Fprintf(b, ", %d bytes, %d characters, %d lines", a.Bytes, a.Characters, a.Lines)

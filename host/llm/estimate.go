@@ -5,9 +5,9 @@ import "unicode/utf8"
 // frame is what each message, call and tool costs beside its text, in tokens.
 const frame = 4
 
-// imageTokens is what an image is taken to cost. Providers count between some
+// ImageTokens is what an image is taken to cost. Providers count between some
 // hundred and two thousand, by its size.
-const imageTokens = 1600
+const ImageTokens = 1600
 
 // Tokens estimates how many tokens a text takes, on the high side: one for three
 // bytes of ASCII text, one for each other character.
@@ -33,7 +33,7 @@ func (m Message) Tokens(sees bool) int {
 		seen, list := m.Seen()
 		text, images = seen, len(list)
 	}
-	n := frame + Tokens(text) + images*imageTokens
+	n := frame + Tokens(text) + images*ImageTokens
 	for _, c := range m.ToolCalls {
 		n += frame + Tokens(c.Name) + Tokens(c.Arguments)
 	}

@@ -186,7 +186,8 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 		system += "\n" + r
 	}
 	l.reminders = nil
-	messages, dropped, err := window.Fit(system, l.history, defs, l.Model.Info().ContextTokens)
+	info := l.Model.Info()
+	messages, dropped, err := window.Fit(system, l.history, defs, info.ContextTokens, info.Vision)
 	if err != nil {
 		return step.Output{NextTurn: l.turn}, llm.NewError(packet.CodeContextTooLong, "", err)
 	}

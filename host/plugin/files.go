@@ -136,8 +136,13 @@ func (f attachments) read(ctx context.Context, c *gate.Call, a fileReadArgs) (an
 		return nil, err
 	}
 	missing := gate.Errorf(gate.NotFound, "There is no such file in reach.")
-	if !slices.ContainsFunc(list, func(file store.File) bool { return file.ID == a.FileID }) {
+	at := slices.IndexFunc(list, func(file store.File) bool { return file.ID == a.FileID })
+	if at < 0 {
 		return nil, missing
+	}
+	if file := list[at]; file.Picture() {
+		return nil, gate.Errorf(gate.Invalid, "%s is a picture (%s, %d × %d pixels) and has no text to read. A model that sees pictures got it with the person's message.",
+			file.Name, file.MediaType, file.Width, file.Height)
 	}
 	text, err := f.store.FileText(ctx, store.Principal{UserID: c.User}, a.FileID)
 	if errors.Is(err, store.ErrNotFound) {

@@ -199,3 +199,21 @@ func TestAFileOfAnotherBranchIsOutOfReach(t *testing.T) {
 		}
 	}
 }
+
+func TestAPictureIsNamedAsOneWhereFilesAreRead(t *testing.T) {
+	s := open(t)
+	if err := s.install(t, map[string][]byte{"files.wasm": filesWASM}); err != nil {
+		t.Fatal(err)
+	}
+	boat, err := s.store.AddPicture(t.Context(), s.owner, store.File{Name: "boat.png", MediaType: "image/png", Width: 6, Height: 4}, []byte("\x89PNG"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := s.conversation(t, store.BeginRun{Files: []string{boat.ID}})
+	if r := s.call(t, "read_file", `{"file":"boat.png"}`, here); r.Failure == nil || !strings.Contains(r.Text, "boat.png is a picture (image/png") {
+		t.Errorf("%+v", r)
+	}
+	if r := s.call(t, "read_file", `{"file":"none.txt"}`, here); r.Failure == nil || !strings.Contains(r.Text, boat.ID) {
+		t.Errorf("%+v", r)
+	}
+}

@@ -213,7 +213,11 @@ func (c *checker) files() {
 		c.expect(f.ID == key, tableFiles, key, "it says that its id is %q", f.ID)
 		c.owner(tableFiles, key, f.Owner)
 		c.expect(tableOwnerFiles.has(c.tx, join(f.Owner, key)), tableFiles, key, "it is missing in its owner's list")
-		c.expect(tableFileTexts.has(c.tx, key), tableFiles, key, "its text is not there")
+		if f.Picture() {
+			c.expect(tableFilePictures.has(c.tx, key), tableFiles, key, "its picture is not there")
+		} else {
+			c.expect(tableFileTexts.has(c.tx, key), tableFiles, key, "its text is not there")
+		}
 		for _, session := range f.Sessions {
 			c.expect(tableSessionFiles.has(c.tx, join(session, key)), tableFiles, key, "it is missing in the list of session %s", session)
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// MaxFilesBytes is how many bytes of text the files of one person have
-	// together at most.
+	// MaxFilesBytes is how many bytes of text and of pictures the files of one
+	// person have together at most.
 	MaxFilesBytes = 256 << 20
 	// MaxMessageFiles is how many files one message carries at most.
 	MaxMessageFiles = 20
@@ -23,7 +23,8 @@ const (
 	maxFileName = 1024
 )
 
-// File is a file that a person attached to a message. Its text is kept apart.
+// File is a file that a person attached to a message. Its text or its picture is
+// kept apart.
 type File struct {
 	ID    string `json:"id"`
 	Owner string `json:"owner"`
@@ -38,12 +39,26 @@ type File struct {
 	Bytes int64 `json:"bytes"`
 	// Characters are the code points of the text, TextBytes its UTF-8 bytes, and
 	// Lines its lines.
-	Characters int       `json:"characters"`
-	TextBytes  int64     `json:"text_bytes"`
-	Lines      int       `json:"lines"`
-	CreatedAt  time.Time `json:"created_at"`
+	Characters int   `json:"characters"`
+	TextBytes  int64 `json:"text_bytes"`
+	Lines      int   `json:"lines"`
+	// Width and Height are those of a picture, in pixels; 0 for a text.
+	Width     int       `json:"width,omitempty"`
+	Height    int       `json:"height,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
 	// Sessions are those with a message that carries the file.
 	Sessions []string `json:"sessions,omitempty"`
+}
+
+// Picture tells whether the file is a picture. It has no text then.
+func (f File) Picture() bool { return f.Width > 0 }
+
+// kept is how many bytes are kept of the file.
+func (f File) kept() int64 {
+	if f.Picture() {
+		return f.Bytes
+	}
+	return f.TextBytes
 }
 
 // FileRef is a file as the message that carries it names it. It stays when the
@@ -61,11 +76,29 @@ type FileRef struct {
 // is not UTF-8, ErrFull when the person's files would have more than
 // MaxFilesBytes, and ErrNotFound when the user does not exist.
 func (s *Store) AddFile(ctx context.Context, p Principal, record File, text []byte) (File, error) {
-	if record.Name == "" || len(record.Name) > maxFileName {
-		return File{}, invalid("a file's name has 1 to %d bytes", maxFileName)
-	}
 	if !utf8.Valid(text) {
 		return File{}, invalid("the text of a file is UTF-8")
+	}
+	record.TextBytes, record.Characters, record.Lines = int64(len(text)), utf8.RuneCount(text), countLines(text)
+	record.Width, record.Height = 0, 0
+	return s.addFile(ctx, p, record, tableFileTexts, text)
+}
+
+// AddPicture writes a new file of the principal's that is a picture. Its Width and
+// Height are at least 1. Lifetime and errors are those of AddFile.
+func (s *Store) AddPicture(ctx context.Context, p Principal, record File, picture []byte) (File, error) {
+	if record.Width < 1 || record.Height < 1 || len(picture) == 0 {
+		return File{}, invalid("a picture has a width, a height and bytes")
+	}
+	record.Bytes = int64(len(picture))
+	record.TextBytes, record.Characters, record.Lines, record.Encoding = 0, 0, 0, ""
+	return s.addFile(ctx, p, record, tableFilePictures, picture)
+}
+
+// addFile writes a record and, in the table for its kind, what is kept of it.
+func (s *Store) addFile(ctx context.Context, p Principal, record File, kind table, content []byte) (File, error) {
+	if record.Name == "" || len(record.Name) > maxFileName {
+		return File{}, invalid("a file's name has 1 to %d bytes", maxFileName)
 	}
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
 		if err := p.known(tx); err != nil {
@@ -75,15 +108,13 @@ func (s *Store) AddFile(ctx context.Context, p Principal, record File, text []by
 		if err != nil {
 			return err
 		}
-		if used+int64(len(text)) > MaxFilesBytes {
+		if used+record.kept() > MaxFilesBytes {
 			return full("the files of one person have at most %d MiB together", MaxFilesBytes>>20)
 		}
 		record.ID, record.Owner, record.CreatedAt, record.Sessions = s.newID("f"), p.UserID, s.clock(), nil
-		record.TextBytes, record.Characters = int64(len(text)), utf8.RuneCount(text)
-		record.Lines = countLines(text)
 		return errors.Join(
 			tableFiles.put(tx, record.ID, record),
-			tableFileTexts.putRaw(tx, record.ID, text),
+			kind.putRaw(tx, record.ID, content),
 			tableOwnerFiles.putRaw(tx, join(p.UserID, record.ID), []byte{}))
 	})
 	if err != nil {
@@ -102,7 +133,7 @@ func countLines(text []byte) int {
 }
 
 // pruneFiles deletes what was never sent and is too old, and returns how many
-// bytes of text remain.
+// bytes remain.
 func (s *Store) pruneFiles(tx *bbolt.Tx, p Principal) (used int64, err error) {
 	files, _ := filesOf(tx, p) // those that cannot be read take no part
 	for _, f := range files {
@@ -112,7 +143,7 @@ func (s *Store) pruneFiles(tx *bbolt.Tx, p Principal) (used int64, err error) {
 			}
 			continue
 		}
-		used += f.TextBytes
+		used += f.kept()
 	}
 	return used, nil
 }
@@ -165,20 +196,35 @@ func ownFile(tx *bbolt.Tx, p Principal, id string) (File, error) {
 	return f, err
 }
 
-// FileText returns a file's text, or ErrNotFound. It is the caller's.
+// FileText returns a file's text, which is empty for a picture, or ErrNotFound. It
+// is the caller's.
 func (s *Store) FileText(ctx context.Context, p Principal, id string) ([]byte, error) {
-	var text []byte
+	return s.fileContent(ctx, p, tableFileTexts, id)
+}
+
+// FilePicture returns the bytes of a picture, or ErrNotFound, also for a file that
+// is a text. They are the caller's.
+func (s *Store) FilePicture(ctx context.Context, p Principal, id string) ([]byte, error) {
+	picture, err := s.fileContent(ctx, p, tableFilePictures, id)
+	if err == nil && len(picture) == 0 {
+		return nil, notFound("picture", id)
+	}
+	return picture, err
+}
+
+func (s *Store) fileContent(ctx context.Context, p Principal, kind table, id string) ([]byte, error) {
+	var content []byte
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
 		if _, err := ownFile(tx, p, id); err != nil {
 			return err
 		}
-		text = bytes.Clone(tableFileTexts.in(tx).Get([]byte(id)))
+		content = bytes.Clone(kind.in(tx).Get([]byte(id)))
 		return nil
 	})
-	return text, err
+	return content, err
 }
 
-// DeleteFile deletes a file and its text for good, or returns ErrNotFound.
+// DeleteFile deletes a file with its text or picture for good, or returns ErrNotFound.
 // Messages that carry it keep its name.
 func (s *Store) DeleteFile(ctx context.Context, p Principal, id string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
@@ -194,6 +240,7 @@ func deleteFile(tx *bbolt.Tx, f File) error {
 	errs := []error{
 		tableOwnerFiles.delete(tx, join(f.Owner, f.ID)),
 		tableFileTexts.delete(tx, f.ID),
+		tableFilePictures.delete(tx, f.ID),
 		tableFiles.delete(tx, f.ID),
 	}
 	for _, session := range f.Sessions {

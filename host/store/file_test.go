@@ -18,6 +18,15 @@ func addFile(t *testing.T, s *Store, p Principal, name, text string) File {
 	return f
 }
 
+func addPicture(t *testing.T, s *Store, p Principal, name, data string) File {
+	t.Helper()
+	f, err := s.AddPicture(t.Context(), p, File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // sendFiles begins and ends a run whose message carries the files.
 func sendFiles(t *testing.T, s *Store, p Principal, session string, files ...string) Begun {
 	t.Helper()
@@ -114,7 +123,7 @@ func TestRemovingAUserRemovesMemoriesAndFiles(t *testing.T) {
 	if err := s.RemoveUser(t.Context(), ada.UserID); err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles, tableAgents, tableAgentNames} {
+	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles, tableAgents, tableAgentNames} {
 		if err := s.view(t.Context(), func(tx *bbolt.Tx) error {
 			if k, _ := table.in(tx).Cursor().First(); k != nil {
 				t.Errorf("%s still holds %s", table, k)
@@ -135,7 +144,7 @@ func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
 	}
 	ada := newUser(t, s, "ada")
 	err = s.update(t.Context(), func(tx *bbolt.Tx) error {
-		for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles} {
+		for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles} {
 			if err := tx.DeleteBucket([]byte(table)); err != nil {
 				return err
 			}
@@ -151,7 +160,65 @@ func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
 	defer s.Close()
 	addMemory(t, s, ada, "I drink tea.")
 	addAgent(t, s, Agent{Name: "Tutor"})
+	addPicture(t, s, ada, "a.png", "bytes")
 	if problems := s.Check(t.Context()); len(problems) > 0 {
 		t.Error(problems)
+	}
+}
+
+func TestAPictureIsKeptWithItsSizeAndHasNoText(t *testing.T) {
+	s := openTest(t, Options{})
+	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
+	f, plain := addPicture(t, s, ada, "a.png", "\x89PNG"), addFile(t, s, ada, "a.txt", "words")
+	if !f.Picture() || f.Bytes != 4 || f.Width != 6 || f.Height != 4 || f.TextBytes != 0 || plain.Picture() {
+		t.Errorf("the records are %+v, %+v", f, plain)
+	}
+	if data, err := s.FilePicture(t.Context(), ada, f.ID); err != nil || string(data) != "\x89PNG" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if text, err := s.FileText(t.Context(), ada, f.ID); err != nil || len(text) != 0 {
+		t.Errorf("a picture's text: %q, %v", text, err)
+	}
+	for name, id := range map[string]string{"a text": plain.ID, "none": "f_0"} {
+		if _, err := s.FilePicture(t.Context(), ada, id); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s as a picture: %v", name, err)
+		}
+	}
+	if _, err := s.FilePicture(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("somebody else's picture: %v", err)
+	}
+	if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png"}, []byte("x")); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a picture without a size: %v", err)
+	}
+	if problems := s.Check(t.Context()); len(problems) > 0 {
+		t.Error(problems)
+	}
+	if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
+		t.Fatal(err)
+	}
+	err := s.view(t.Context(), func(tx *bbolt.Tx) error {
+		if tableFilePictures.has(tx, f.ID) {
+			t.Error("the bytes outlive the file")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPicturesCountTowardsWhatAPersonKeeps(t *testing.T) {
+	s := openTest(t, Options{})
+	ada := newUser(t, s, "ada")
+	f := addPicture(t, s, ada, "a.png", "bytes")
+	f.Bytes = MaxFilesBytes - 2 // as if it were that large
+	if err := s.update(t.Context(), func(tx *bbolt.Tx) error { return tableFiles.put(tx, f.ID, f) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xyz")); !errors.Is(err, ErrFull) {
+		t.Errorf("one too many: %v", err)
+	}
+	if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xy")); err != nil {
+		t.Errorf("what still fits: %v", err)
 	}
 }

@@ -42,6 +42,7 @@ const (
 	tableOwnerMemories table = "owner_memories" // index: owner/id
 	tableFiles         table = "files"          // id → File
 	tableFileTexts     table = "file_texts"     // id → the text
+	tableFilePictures  table = "file_pictures"  // id → the bytes of a picture
 	tableOwnerFiles    table = "owner_files"    // index: owner/id
 	tableSessionFiles  table = "session_files"  // index: session/id
 
@@ -57,7 +58,7 @@ var tables = []table{
 	tablePackets, tableToolCalls,
 	tableDocuments, tableDocumentTexts, tableDocumentURIs, tableSpaces,
 	tableMemories, tableOwnerMemories,
-	tableFiles, tableFileTexts, tableOwnerFiles, tableSessionFiles,
+	tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles,
 	tableAgents, tableAgentNames,
 }
 

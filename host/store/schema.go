@@ -18,6 +18,7 @@ var migrations = []func(*bbolt.Tx) error{
 	createTables,
 	createTables, // memories and files
 	createTables, // agents
+	createTables, // pictures
 }
 
 // SchemaError is returned when the data file was written by a newer Bulkhead.

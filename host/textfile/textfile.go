@@ -64,17 +64,17 @@ type Text struct {
 // Read reads a file. It returns an *Error that matches ErrTooLarge, ErrNotText or
 // ErrEncoding. It is safe for concurrent use.
 func Read(name, mediaType string, data []byte) (Text, error) {
-	t := Text{Name: cleanName(name)}
+	t := Text{Name: CleanName(name)}
 	if len(data) > MaxBytes {
 		return Text{}, refuse(ErrTooLarge, "%s has %s; at most 1 MiB can be attached. Add it to Knowledge, or attach the part that matters.", t.Name, size(len(data)))
 	}
 	if what := binary(data); what != "" {
-		return Text{}, refuse(ErrNotText, "%s is %s, and only text can be attached: plain text, Markdown, CSV, JSON, code and the like.", t.Name, what)
+		return Text{}, refuse(ErrNotText, "%s is %s. Text can be attached (plain text, Markdown, CSV, JSON, code and the like), and PNG, JPEG, GIF and WebP pictures.", t.Name, what)
 	}
 	var err error
 	if t.Text, t.Encoding, err = decode(data); err != nil {
 		if errors.Is(err, ErrNotText) {
-			return Text{}, refuse(ErrNotText, "%s is not text: it has bytes that no text has. Only text can be attached.", t.Name)
+			return Text{}, refuse(ErrNotText, "%s is not text: it has bytes that no text has. Text can be attached, and PNG, JPEG, GIF and WebP pictures.", t.Name)
 		}
 		return Text{}, refuse(ErrEncoding, "%s may be text, but its encoding cannot be told. Save it as UTF-8 and attach it again.", t.Name)
 	}
@@ -82,8 +82,9 @@ func Read(name, mediaType string, data []byte) (Text, error) {
 	return t, nil
 }
 
-// cleanName is the last part of a name, as a person may read it.
-func cleanName(name string) string {
+// CleanName is the last part of a name, as a person may read it: without folders
+// and control characters, at most 200 code points, "file" for none.
+func CleanName(name string) string {
 	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		// Marks that turn the direction of writing could hide the ending.

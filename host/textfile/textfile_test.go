@@ -77,11 +77,11 @@ func TestNamesAreMadeSafe(t *testing.T) {
 		`D:\work\a.csv`: "a.csv", "../../etc/passwd": "passwd", "": "file", "a\x00b\n.txt": "ab.txt",
 		"gpj\u202etxt.exe": "gpjtxt.exe", "\xff.txt": "\uFFFD.txt", "/": "file", " b.md ": "b.md",
 	} {
-		if got := cleanName(in); got != want {
+		if got := CleanName(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	if got := cleanName(strings.Repeat("ä", 500) + ".csv"); utf8.RuneCountInString(got) != maxNameRunes || !strings.HasSuffix(got, "….csv") {
+	if got := CleanName(strings.Repeat("ä", 500) + ".csv"); utf8.RuneCountInString(got) != maxNameRunes || !strings.HasSuffix(got, "….csv") {
 		t.Errorf("%q", got)
 	}
 }

@@ -19,13 +19,23 @@ const maxLoadedBytes = 16 << 20
 // beginningBytes is how much of a file is loaded that cannot stand whole.
 const beginningBytes = 16 << 10
 
+// maxPictures and maxPictureBytes bound the pictures that one question carries, with
+// those of the messages before it. In base64 the bytes stay below the 32 MB that
+// the narrowest provider takes.
+const (
+	maxPictures     = 20
+	maxPictureBytes = 16 << 20
+)
+
 // snippetRunes bounds what a citation shows of a file.
 const snippetRunes = 240
 
-// file is an attached file with its text, or the beginning of it.
+// file is an attached file with its text, or the beginning of it, or with its
+// picture; picture is nil also where it is one too many.
 type file struct {
 	store.File
-	text string
+	text    string
+	picture []byte
 }
 
 // checkFiles says which of the files is not there, before anything is stored.
@@ -48,10 +58,12 @@ func (s *Service) checkFiles(ctx context.Context, p store.Principal, ids []strin
 	return nil
 }
 
-// loadFiles loads the files of a branch, those of the last messages first.
+// loadFiles loads the files of a branch, those of the last messages first: what a
+// person asks about is most often what they showed last.
 func (s *Service) loadFiles(ctx context.Context, p store.Principal, branch []store.Message) (map[string]file, error) {
 	files := map[string]file{}
 	left := int64(maxLoadedBytes)
+	pictures, pictureBytes := maxPictures, int64(maxPictureBytes)
 	for _, m := range slices.Backward(branch) {
 		for _, ref := range m.Files {
 			if _, known := files[ref.ID]; known {
@@ -64,6 +76,21 @@ func (s *Service) loadFiles(ctx context.Context, p store.Principal, branch []sto
 			if err != nil {
 				return nil, err
 			}
+			if record.Picture() {
+				f := file{File: record}
+				if pictures > 0 && record.Bytes <= pictureBytes {
+					f.picture, err = s.Store.FilePicture(ctx, p, ref.ID)
+					pictures, pictureBytes = pictures-1, pictureBytes-record.Bytes
+				}
+				if errors.Is(err, store.ErrNotFound) {
+					continue // deleted meanwhile
+				}
+				if err != nil {
+					return nil, err
+				}
+				files[ref.ID] = f
+				continue
+			}
 			text, err := s.Store.FileText(ctx, p, ref.ID)
 			if errors.Is(err, store.ErrNotFound) {
 				continue // deleted meanwhile
@@ -74,7 +101,7 @@ func (s *Service) loadFiles(ctx context.Context, p store.Principal, branch []sto
 			if left -= int64(len(text)); left < 0 && len(text) > beginningBytes {
 				text = text[:beginningBytes]
 			}
-			files[ref.ID] = file{record, strings.ToValidUTF8(string(text), "")}
+			files[ref.ID] = file{File: record, text: strings.ToValidUTF8(string(text), "")}
 		}
 	}
 	return files, nil
@@ -99,7 +126,8 @@ func (p *path) attach(refs []store.FileRef, files map[string]file) []llm.Attachm
 		}
 		p.attached = true
 		out = append(out, llm.Attachment{ID: f.ID, Ref: number, Name: f.Name, MediaType: f.MediaType, Bytes: f.Bytes,
-			Characters: f.Characters, Lines: f.Lines, Text: f.text})
+			Characters: f.Characters, Lines: f.Lines, Text: f.text,
+			Image: f.picture, Width: f.Width, Height: f.Height})
 	}
 	return out
 }

@@ -244,14 +244,15 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 	for i, t := range set.tools {
 		specs[i] = t.Spec()
 	}
-	tokens := set.models[index].Info().ContextTokens
+	info := set.models[index].Info()
+	tokens := info.ContextTokens
 	var held []toolrun.Request
 	for _, c := range set.begun.Held {
 		held = append(held, toolrun.Request{Name: c.Name, Arguments: c.Arguments})
 	}
 	return loop.Setup{
 		Continues: set.begun.Run.Continues, Cited: citationsBefore(set.begun.Before), Held: held,
-		Model: set.models[index], System: s.system(set, specs, tokens), History: window.Attach(set.path.history, tokens), Specs: specs,
+		Model: set.models[index], System: s.system(set, specs, tokens), History: window.Attach(set.path.history, tokens, info.Vision), Specs: specs,
 		Runner: toolrun.New(toolrun.Config{
 			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit,
 			Context: tool.Context{Query: set.path.query, History: set.path.said, UserID: w.owner},

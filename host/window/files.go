@@ -23,10 +23,13 @@ const (
 // whole as long as they fit, those of later messages first, and earlier files of
 // a message before its later ones; of the others the beginning is shown. A file
 // that several messages carry stands with the last of them.
-// contextTokens is the size of the window, 0 where unknown. The history that came
+// contextTokens is the size of the window, 0 where unknown. Images that the model
+// sees take part where the size is known; one that does not fit is left out, and a
+// text says so. For a model that sees none they cost nothing and stay, since a text
+// stands for each. The history that came
 // in is not changed. An attachment comes in with its whole text, or with the
 // beginning of one that is not to be shown whole.
-func Attach(history []llm.Message, contextTokens int) []llm.Message {
+func Attach(history []llm.Message, contextTokens int, sees bool) []llm.Message {
 	budget := unknownFileTokens
 	if contextTokens > 0 {
 		budget = contextTokens / fileShare
@@ -46,6 +49,18 @@ func Attach(history []llm.Message, contextTokens int) []llm.Message {
 				continue
 			}
 			seen[a.ID] = true
+			if a.IsImage() {
+				fitted = append(fitted, a)
+				if !sees || contextTokens == 0 || len(a.Image) == 0 {
+					continue
+				}
+				if budget >= llm.ImageTokens {
+					budget -= llm.ImageTokens
+				} else {
+					fitted[len(fitted)-1].Image = nil
+				}
+				continue
+			}
 			complete := !a.Gone && utf8.RuneCountInString(a.Text) == a.Characters
 			if cost := Tokens(a.Text); complete && cost <= budget {
 				budget -= cost

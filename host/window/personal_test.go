@@ -50,7 +50,7 @@ func TestFilesOfLaterMessagesStandWholeFirst(t *testing.T) {
 		{Role: llm.RoleAssistant, Text: "ok"},
 		{Role: llm.RoleUser, Text: "two", Attachments: []llm.Attachment{attachment("c", big)}},
 	}
-	out := Attach(history, 6000)
+	out := Attach(history, 6000, false)
 	a, b, c := out[0].Attachments[0], out[0].Attachments[1], out[2].Attachments[0]
 	if a.Whole || !b.Whole || !c.Whole || c.Text != big || strings.Count(a.Text, "\n") != headLines-1 {
 		t.Errorf("a %v %d, b %v, c %v", a.Whole, len(a.Text), b.Whole, c.Whole)
@@ -61,7 +61,7 @@ func TestFilesOfLaterMessagesStandWholeFirst(t *testing.T) {
 	if got := out[2].Content(); !strings.HasPrefix(got, "two\n\n=== attached file \"c.txt\", id c, ") || !strings.HasSuffix(got, "abc\n=== end of file c ===") {
 		t.Errorf("%.80q", got)
 	}
-	if _, _, err := Fit("", out, nil, 6000); err != nil {
+	if _, _, err := Fit("", out, nil, 6000, false); err != nil {
 		t.Error(err)
 	}
 }
@@ -69,7 +69,7 @@ func TestFilesOfLaterMessagesStandWholeFirst(t *testing.T) {
 func TestAFileOfTwoMessagesStandsOnce(t *testing.T) {
 	one := attachment("a", "text")
 	history := []llm.Message{{Role: llm.RoleUser, Attachments: []llm.Attachment{one}}, {Role: llm.RoleUser, Attachments: []llm.Attachment{one}}}
-	if out := Attach(history, 0); len(out[0].Attachments) != 0 || !out[1].Attachments[0].Whole {
+	if out := Attach(history, 0, false); len(out[0].Attachments) != 0 || !out[1].Attachments[0].Whole {
 		t.Errorf("%+v", out)
 	}
 }

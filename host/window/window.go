@@ -21,12 +21,12 @@ const replyShare = 4
 // exchanges of history as fit, always with the latest one. An exchange is a user
 // message and all that followed it up to the next, so a tool result is never
 // sent without its call. contextTokens is the size of the window, 0 for one that
-// is not known and then not limited. dropped counts the messages left out.
-func Fit(system string, history []llm.Message, tools []llm.ToolDef, contextTokens int) (messages []llm.Message, dropped int, err error) {
+// is not known and then not limited. Images count where the model sees them. dropped counts the messages left out.
+func Fit(system string, history []llm.Message, tools []llm.ToolDef, contextTokens int, sees bool) (messages []llm.Message, dropped int, err error) {
 	from := 0
 	if contextTokens > 0 {
 		budget := contextTokens - contextTokens/replyShare - Tokens(system) - toolTokens(tools)
-		if from, err = firstThatFits(history, budget); err != nil {
+		if from, err = firstThatFits(history, budget, sees); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -38,10 +38,10 @@ func Fit(system string, history []llm.Message, tools []llm.ToolDef, contextToken
 }
 
 // firstThatFits walks back over whole exchanges.
-func firstThatFits(history []llm.Message, budget int) (int, error) {
+func firstThatFits(history []llm.Message, budget int, sees bool) (int, error) {
 	from, used := len(history), 0
 	for i := len(history) - 1; i >= 0; i-- {
-		used += messageTokens(history[i])
+		used += messageTokens(history[i], sees)
 		if used > budget {
 			break
 		}
@@ -55,9 +55,13 @@ func firstThatFits(history []llm.Message, budget int) (int, error) {
 	return from, nil
 }
 
-func messageTokens(m llm.Message) int {
+func messageTokens(m llm.Message, sees bool) int {
 	const frame = 4 // role and separators
 	n := frame + Tokens(m.Content())
+	if sees && m.HasImages() {
+		_, images := m.Seen()
+		n += len(images) * llm.ImageTokens
+	}
 	for _, c := range m.ToolCalls {
 		n += frame + Tokens(c.Name) + Tokens(c.Arguments)
 	}

@@ -22,7 +22,7 @@ func exchange(size int) []llm.Message {
 
 func TestFitDropsWholeExchangesFromTheOldest(t *testing.T) {
 	history := append(append(exchange(100), exchange(100)...), llm.Message{Role: llm.RoleUser, Text: "now"})
-	messages, dropped, err := Fit("system", history, nil, 700)
+	messages, dropped, err := Fit("system", history, nil, 700, false)
 	if err != nil || dropped != 4 {
 		t.Fatalf("dropped %d, %v; want 4", dropped, err)
 	}
@@ -33,14 +33,14 @@ func TestFitDropsWholeExchangesFromTheOldest(t *testing.T) {
 
 func TestFitKeepsAllWhereTheWindowIsUnknown(t *testing.T) {
 	history := exchange(100_000)
-	messages, dropped, err := Fit("", history, nil, 0)
+	messages, dropped, err := Fit("", history, nil, 0, false)
 	if err != nil || dropped != 0 || len(messages) != len(history) {
 		t.Errorf("got %d messages, %d dropped, %v", len(messages), dropped, err)
 	}
 }
 
 func TestFitRefusesALatestExchangeThatCannotFit(t *testing.T) {
-	if _, _, err := Fit("", exchange(1000), nil, 500); !errors.Is(err, ErrTooLong) {
+	if _, _, err := Fit("", exchange(1000), nil, 500, false); !errors.Is(err, ErrTooLong) {
 		t.Errorf("got %v, want ErrTooLong", err)
 	}
 }

@@ -126,3 +126,22 @@ func TestWrongFilesAndPlacesAreSaid(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+func TestAPictureIsNotReadAsText(t *testing.T) {
+	attach(t, [2]string{"boat.png", ""})
+	restore := pdk.SetHost(pdk.HostFunc(func(function string, _ []byte) []byte {
+		if function == "file_read" {
+			t.Error("a picture was read")
+		}
+		return []byte(`{"ok":{"files":[{"id":"f_0","name":"boat.png","media_type":"image/png"},{"id":"f_1","name":"plan.svg","media_type":"image/svg+xml","characters":6}]}}`)
+	}))
+	defer restore()
+	out, _ := run(t, `{"file":"boat.png"}`)
+	if !out.IsError || !strings.Contains(out.Content[0].Text, "boat.png is a picture (image/png)") {
+		t.Errorf("%+v", out)
+	}
+	out, _ = run(t, `{"file":"none"}`)
+	if !out.IsError || !strings.Contains(out.Content[0].Text, `"boat.png" (id f_0, a picture), "plan.svg" (id f_1, 6 characters)`) {
+		t.Errorf("%+v", out)
+	}
+}

@@ -66,6 +66,8 @@ func read(c *pdk.Call, args arguments) (pdk.Result, error) {
 		return pdk.Fail("No file is attached to this conversation. Go on without it."), nil
 	case !ok:
 		return pdk.Fail(fmt.Sprintf("There is no file %q here. %s %s", args.File, listed(files), example)), nil
+	case picture(file):
+		return pdk.Fail(fmt.Sprintf("%s is a picture (%s). It has no text to read. Answer from what you see of it; if you see nothing, say so.", file.Name, file.MediaType)), nil
 	case args.Offset < 0 || args.Limit < 0:
 		return pdk.Fail("offset and limit are not negative. " + example), nil
 	case args.Offset >= file.Characters && args.Offset > 0:
@@ -100,9 +102,23 @@ func find(files []pdk.AttachedFile, name string) (found pdk.AttachedFile, ok boo
 func listed(files []pdk.AttachedFile) string {
 	names := make([]string, len(files))
 	for i, f := range files {
-		names[i] = fmt.Sprintf("%q (id %s, %d characters)", f.Name, f.ID, f.Characters)
+		names[i] = fmt.Sprintf("%q (id %s, %s)", f.Name, f.ID, extent(f))
 	}
 	return "Attached are: " + strings.Join(names, ", ") + "."
+}
+
+// extent says how long a text is, and of a picture that it is one.
+func extent(f pdk.AttachedFile) string {
+	if picture(f) {
+		return "a picture"
+	}
+	return fmt.Sprintf("%d characters", f.Characters)
+}
+
+// picture tells a picture, whose kind the host found from its bytes. An SVG is
+// text, and the host keeps it as such.
+func picture(f pdk.AttachedFile) bool {
+	return strings.HasPrefix(f.MediaType, "image/") && f.MediaType != "image/svg+xml"
 }
 
 // present gives the part its ref and says how to go on.

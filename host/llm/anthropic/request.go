@@ -172,12 +172,15 @@ func (m *Model) messages(in []llm.Message, f facts) (system []sdk.TextBlockParam
 	return system, out
 }
 
+// maxImageBytes is the largest image that the API takes: 5 MiB in base64.
+const maxImageBytes = 5 << 20 / 4 * 3
+
 // user writes a question, its images before its text as the API's guide advises.
 func (m *Model) user(msg llm.Message, f facts) []sdk.ContentBlockParamUnion {
 	if f.noImages || !m.cfg.Able.Vision.Or(f.vision) {
 		return texts(msg.Content())
 	}
-	text, images := msg.Seen()
+	text, images := msg.ImagesUpTo(maxImageBytes).Seen()
 	var blocks []sdk.ContentBlockParamUnion
 	for _, image := range images {
 		blocks = append(blocks, sdk.NewImageBlockBase64(image.MediaType, base64.StdEncoding.EncodeToString(image.Image)))

@@ -14,7 +14,7 @@ const pieceBytes = 1500
 func (t *turn) attachedPassages() []passage {
 	var out []passage
 	for _, a := range t.attached {
-		if !a.Whole {
+		if !a.Whole || a.IsImage() {
 			continue
 		}
 		for _, piece := range pieces(a.Text) {
@@ -46,10 +46,10 @@ func pieces(text string) []string {
 	return append(out, text)
 }
 
-// unread is the last attached file that does not stand whole here.
+// unread is the last attached text that does not stand whole here.
 func (t *turn) unread() (llm.Attachment, bool) {
 	for _, a := range t.attached {
-		if !a.Whole && !a.Gone {
+		if !a.Whole && !a.Gone && !a.IsImage() {
 			return a, true
 		}
 	}
