@@ -58,6 +58,7 @@ var statusOf = map[string]int{
 	"unknown_run":      http.StatusNotFound,
 	"unknown_document": http.StatusNotFound,
 	"unknown_user":     http.StatusNotFound,
+	"unknown_agent":    http.StatusNotFound,
 	"unknown_model":    http.StatusBadRequest,
 	"unknown_tool":     http.StatusBadRequest,
 	"unknown_file":     http.StatusNotFound,

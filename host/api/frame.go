@@ -42,8 +42,6 @@ type sendBody struct {
 // unsupported names the first field that asks for what this host has not.
 func (b sendBody) unsupported() string {
 	switch {
-	case b.AgentID != "":
-		return "agent_id"
 	case b.DeepResearch:
 		return "deep_research"
 	case len(b.Options) > 0 && string(b.Options) != "null" && string(b.Options) != "{}":

@@ -9,7 +9,7 @@ import (
 // another tab. Events are not replayed: a client fetches anew when it connects.
 type Event struct {
 	// Topic is session, message, memory, document, plugin, grant, approval,
-	// model or run.
+	// model, agent or run.
 	Topic string `json:"topic"`
 	// ID is of the thing that changed; "" for more than one.
 	ID string `json:"id"`

@@ -39,6 +39,8 @@ func (s *Server) route() {
 	api.Patch("/memories/:id", s.patchMemory)
 	api.Delete("/memories/:id", s.deleteMemory)
 
+	api.Get("/agents", s.listAgents)
+
 	api.Get("/files", s.listFiles)
 	api.Post("/files", s.postFiles)
 	api.Get("/files/:id", s.getFile)
@@ -58,6 +60,9 @@ func (s *Server) route() {
 	operator.Post("/models/offers", s.modelOffers)
 	operator.Put("/models/default", s.putDefaultModel)
 	operator.Delete("/models/:name", s.deleteModel)
+	operator.Post("/agents", s.postAgent)
+	operator.Patch("/agents/:id", s.patchAgent)
+	operator.Delete("/agents/:id", s.deleteAgent)
 	operator.Get("/plugins", s.listPlugins)
 	operator.Get("/users", s.listUsers)
 	operator.Post("/users", s.postUser)

@@ -30,10 +30,12 @@ type sessionView struct {
 }
 
 type messageView struct {
-	ID         string `json:"id"`
-	ParentID   string `json:"parent_id,omitempty"`
-	Role       string `json:"role"`
-	Text       string `json:"text"`
+	ID       string `json:"id"`
+	ParentID string `json:"parent_id,omitempty"`
+	Role     string `json:"role"`
+	Text     string `json:"text"`
+	// AgentID is the agent that was asked, or that answered. It may be gone.
+	AgentID    string `json:"agent_id,omitempty"`
 	Model      string `json:"model,omitempty"`
 	ModelIndex *int   `json:"model_index,omitempty"`
 	Run        string `json:"run,omitempty"`
@@ -52,7 +54,7 @@ func viewSession(x store.Session) sessionView {
 }
 
 func viewMessage(m store.Message) messageView {
-	v := messageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, Model: m.Model, Run: m.Run,
+	v := messageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, AgentID: m.Agent, Model: m.Model, Run: m.Run,
 		LaterRuns: m.LaterRuns, Status: m.Status, CreatedAt: stamp(m.CreatedAt)}
 	if m.Role == store.RoleAssistant {
 		v.ModelIndex = &m.ModelIndex

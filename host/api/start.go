@@ -23,7 +23,7 @@ func (s *Server) startSend(ctx context.Context, who caller, b sendBody) (turn.Ac
 	}
 	ack, err := s.cfg.Turns.Send(ctx, who.Principal, turn.Send{
 		RequestID: b.RequestID, SessionID: b.SessionID, ParentMessageID: b.ParentMessageID, Text: b.Text,
-		Models: b.Models, Tools: b.Tools, ForcedTool: b.ForcedTool, Private: b.Private, Files: b.Files,
+		Models: b.Models, Tools: b.Tools, ForcedTool: b.ForcedTool, Private: b.Private, Files: b.Files, AgentID: b.AgentID,
 	})
 	if err != nil {
 		return turn.Ack{}, err

@@ -22,7 +22,9 @@ type Question struct {
 	Text string
 	// Session is the conversation to go on with, "" for a new one.
 	Session string
-	// Model is the model's name, "" for the default.
+	// Agent is the name of the agent that answers, "" for none.
+	Agent string
+	// Model is the model's name, "" for the agent's, or the default.
 	Model string
 	// Tools are the tools that may be used; nil for all.
 	Tools []string
@@ -54,6 +56,13 @@ func Chat(ctx context.Context, o Options, c *Client, q Question) error {
 // that the end of a stopped run can be read.
 func (c *Client) ask(ctx context.Context, q Question) (*http.Response, error) {
 	body := map[string]any{"request_id": uuid.NewString(), "text": q.Text, "forced_tool": q.Force}
+	agent, err := c.agentID(ctx, q.Agent)
+	if err != nil {
+		return nil, err
+	}
+	if agent != "" {
+		body["agent_id"] = agent
+	}
 	if q.Model != "" {
 		body["models"] = []string{q.Model}
 	}

@@ -34,7 +34,7 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 	flags.StringVar(&o.DataDir, "data", "", "the data folder (default $BULKHEAD_DATA, else the user's data folder)")
 	flags.StringVar(&o.ConfigFile, "config", "", "the configuration (default bulkhead.yaml in the data folder, if there is one)")
 	flags.BoolVar(&o.Verbose, "verbose", false, "log everything to stderr")
-	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), parse(o), benchmarks(o), versionOf(o))
+	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), agent(o), parse(o), benchmarks(o), versionOf(o))
 	return root
 }
 
@@ -115,6 +115,7 @@ func chat(o *options) *cobra.Command {
 	var tools string
 	c := &cobra.Command{Use: "chat QUESTION", Short: "Ask one question and write the answer as it comes", Args: cobra.ExactArgs(1)}
 	c.Flags().StringVar(&q.Session, "session", "", "the conversation to go on with")
+	c.Flags().StringVar(&q.Agent, "agent", "", "the agent that answers")
 	c.Flags().StringVar(&q.Model, "model", "", "the model")
 	c.Flags().StringVar(&tools, "tools", "", "the tools that may be used, parted by commas (default all)")
 	c.Flags().StringVar(&q.Force, "force", "", "a tool that must be used")

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/store"
+)
+
+type agentView struct {
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	Instructions string `json:"instructions"`
+	// Tools is null for all.
+	Tools     []string `json:"tools"`
+	Model     string   `json:"model,omitempty"`
+	MaxCycles int      `json:"max_cycles,omitempty"`
+	CreatedAt string   `json:"created_at"`
+	UpdatedAt string   `json:"updated_at"`
+}
+
+func viewAgent(a store.Agent) agentView {
+	return agentView{a.ID, a.Name, a.Instructions, a.Tools, a.Model, a.MaxCycles, stamp(a.CreatedAt), stamp(a.UpdatedAt)}
+}
+
+// agentBody is what a new agent is made of, or what changes in one; a field that is
+// absent stays as it is.
+type agentBody struct {
+	Name         *string `json:"name"`
+	Instructions *string `json:"instructions"`
+	// Tools is a list of names, or null for all.
+	Tools json.RawMessage `json:"tools"`
+	Model *string         `json:"model"`
+	// MaxCycles is 0 for the host's limit.
+	MaxCycles *int `json:"max_cycles"`
+}
+
+// readAgent reads an agent's body and returns what it does to a record.
+func (s *Server) readAgent(c *fiber.Ctx) (func(*store.Agent), error) {
+	var b agentBody
+	if err := readJSON(c, &b); err != nil {
+		return nil, err
+	}
+	var tools []string
+	if b.Tools != nil && json.Unmarshal(b.Tools, &tools) != nil {
+		return nil, invalid("The body's field tools must be a list of names, or null for all tools.")
+	}
+	if b.Model != nil && *b.Model != "" && !slices.ContainsFunc(s.cfg.Models.List(), func(m llm.Info) bool { return m.Name == *b.Model }) {
+		return nil, fault("unknown_model", "There is no model of that name. Add it first, or leave the model out for the default.")
+	}
+	return func(a *store.Agent) {
+		set(&a.Name, b.Name)
+		set(&a.Instructions, b.Instructions)
+		set(&a.Model, b.Model)
+		set(&a.MaxCycles, b.MaxCycles)
+		if b.Tools != nil {
+			a.Tools = tools
+		}
+	}, nil
+}
+
+// set writes a value that is there.
+func set[T any](into, value *T) {
+	if value != nil {
+		*into = *value
+	}
+}
+
+// agentFault names the agent, and says what is wrong with one.
+func agentFault(err error) error {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fault("unknown_agent", "There is no such agent. It may have been removed.")
+	case errors.Is(err, store.ErrExists):
+		return fault(codeConflict, "There is an agent of that name already.")
+	case errors.Is(err, store.ErrFull):
+		return fault(codeFull, sprintf("There are %d agents, which is all that are kept. Remove some first.", store.MaxAgents))
+	}
+	return err
+}
+
+// listAgents lists the agents that a message may go to, by name.
+func (s *Server) listAgents(c *fiber.Ctx) error {
+	list, err := s.cfg.Store.Agents(s.ctx)
+	if err = s.readable(err); err != nil {
+		return err
+	}
+	views := make([]agentView, 0, len(list))
+	for _, a := range list {
+		views = append(views, viewAgent(a))
+	}
+	return c.JSON(fiber.Map{"agents": views})
+}
+
+// postAgent adds an agent.
+func (s *Server) postAgent(c *fiber.Ctx) error {
+	change, err := s.readAgent(c)
+	if err != nil {
+		return err
+	}
+	var record store.Agent
+	change(&record)
+	a, err := s.cfg.Store.CreateAgent(s.ctx, record)
+	if err != nil {
+		return agentFault(err)
+	}
+	s.hub.Broadcast(Event{Topic: "agent", ID: a.ID, Change: "created"})
+	return c.Status(fiber.StatusCreated).JSON(fiber.Map{"agent": viewAgent(a)})
+}
+
+// patchAgent changes an agent. Runs that are live go on with what they began with.
+func (s *Server) patchAgent(c *fiber.Ctx) error {
+	change, err := s.readAgent(c)
+	if err != nil {
+		return err
+	}
+	a, err := s.cfg.Store.ChangeAgent(s.ctx, c.Params("id"), change)
+	if err != nil {
+		return agentFault(err)
+	}
+	s.hub.Broadcast(Event{Topic: "agent", ID: a.ID, Change: "updated"})
+	return c.JSON(fiber.Map{"agent": viewAgent(a)})
+}
+
+// deleteAgent removes an agent. Its answers stay.
+func (s *Server) deleteAgent(c *fiber.Ctx) error {
+	id := c.Params("id")
+	if err := s.cfg.Store.DeleteAgent(s.ctx, id); err != nil {
+		return agentFault(err)
+	}
+	s.hub.Broadcast(Event{Topic: "agent", ID: id, Change: "removed"})
+	return c.SendStatus(fiber.StatusNoContent)
+}
