@@ -104,3 +104,16 @@ test('a long file is read by its tool, and a changed question keeps its file', a
   await expect(carried(page)).toContainText('watch.txt');
   await expect(prose(answer(page)).last()).toContainText('The beacon on Noss is green.');
 });
+
+test('a picture is shown before and after it is sent, and a model that cannot see it is named', async ({ page }) => {
+  await page.goto('/');
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  await choose(page, { name: 'boat.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') });
+  const drawn = (image: HTMLImageElement) => image.decode().then(() => image.naturalWidth);
+  expect(await toSend(page).getByRole('img', { name: 'boat.png' }).evaluate(drawn)).toBe(1);
+  await expect(page.getByText('cannot see pictures')).toBeVisible();
+  await ask(page, 'What is on it?');
+  await ended(page);
+  await page.reload();
+  expect(await carried(page).getByRole('img', { name: 'boat.png' }).evaluate(drawn)).toBe(1);
+});

@@ -16,6 +16,8 @@ export interface Model {
   model: string;
   note?: string;
   context_tokens?: number;
+  /** Whether it sees pictures. */
+  vision?: boolean;
   /** Where it comes from and is reached; only an operator is told. */
   origin?: 'configured' | 'added' | 'found' | 'builtin';
   base_url?: string;
@@ -223,6 +225,10 @@ export const changeMemory = (mid: string, text: string) => call<{ memory: Memory
 export const removeMemory = (mid: string) => call<void>('DELETE', `/memories/${id(mid)}`);
 
 export const readFile = (fid: string) => call<StoredFile & { text: string }>('GET', `/files/${id(fid)}`);
+/** The kinds of pictures that the host tells; it never names a text so. */
+const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+export const isPicture = (file: { media_type: string }) => PICTURES.includes(file.media_type);
+export const pictureAddress = (fid: string) => `${BASE}/files/${id(fid)}/picture`;
 export const removeFile = (fid: string) => call<void>('DELETE', `/files/${id(fid)}`);
 
 export interface AttachResult {

@@ -17,14 +17,16 @@ export interface Attachment {
   problem: string;
 }
 
-/** What the host takes at most. */
+/** What the host takes at most. What a file is, the host finds out. */
 const MAX_BYTES = 1024 * 1024;
+const MAX_PICTURE_BYTES = 8 * MAX_BYTES;
 const MAX_FILES = 20;
 
 const keyOf = (session: string) => `bulkhead.attached.${session}`;
 
 class Attachments {
   items = $state<Attachment[]>([]);
+  pictures = $derived(this.items.some((a) => a.file !== null && api.isPicture(a.file)));
   uploading = $derived(this.items.some((a) => a.file === null && a.problem === ''));
   /** null until a conversation was opened. */
   #session: string | null = null;
@@ -51,7 +53,9 @@ class Attachments {
   }
 
   #refusal(file: File): string {
-    if (file.size > MAX_BYTES) return `${file.name} has more than 1 MiB. Add it to Knowledge, or attach the part that matters.`;
+    if (/^image\/(png|jpeg|gif|webp)$/.test(file.type)) {
+      if (file.size > MAX_PICTURE_BYTES) return `${file.name} has more than 8 MiB. Attach a smaller copy.`;
+    } else if (file.size > MAX_BYTES) return `${file.name} has more than 1 MiB. Add it to Knowledge, or attach the part that matters.`;
     if (this.items.filter((a) => a.problem === '').length >= MAX_FILES) return `${file.name} is one too many: a question carries at most ${MAX_FILES} files.`;
     return '';
   }

@@ -45,7 +45,9 @@ class Panel {
       const { text, media_type } = await read(shown.document.id);
       if (this.source === shown) {
         this.mediaType = media_type;
-        this.text = text;
+        // A picture has no text; it stands with the question that carries it.
+        if (api.isPicture({ media_type })) this.error = 'This file is a picture. It is shown with the question that it came with.';
+        else this.text = text;
       }
     } catch (error) {
       if (this.source === shown) this.error = (error as Error).message;
