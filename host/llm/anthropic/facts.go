@@ -138,7 +138,7 @@ func (m *Model) learn(r *endpoint.Refusal, sent sdk.MessageNewParams) bool {
 			f.unlearnThinking(sent)
 		} else if strings.Contains(text, "cache_control") {
 			f.noCache = true
-		} else if strings.Contains(text, "image") && hasImages(sent) {
+		} else if endpoint.IsBlind(text) && hasImages(sent) {
 			f.noImages = true
 		}
 		learned = *f != before

@@ -150,7 +150,7 @@ func (m *Model) learn(r *endpoint.Refusal) bool {
 		m.facts.noTools = true
 	case strings.Contains(text, "does not support thinking"), strings.Contains(text, "think value"):
 		m.facts.noThinking = true
-	case strings.Contains(text, "image") && m.cfg.Able.Vision.Or(m.facts.vision):
+	case endpoint.IsBlind(text) && m.cfg.Able.Vision.Or(m.facts.vision):
 		m.facts.noImages = true
 	}
 	return m.facts != before
