@@ -122,3 +122,36 @@ func FuzzParserLosesNothingWithoutMarkers(f *testing.F) {
 		}
 	})
 }
+
+func TestALeadInLineIsAsLongHoweverItsCharactersAreCut(t *testing.T) {
+	for _, lead := range []string{strings.Repeat("灯", 75), strings.Repeat("é", 110), strings.Repeat("\xe0`", 40) + strings.Repeat("\xd0", 100)} {
+		in := lead + "\n[f(a=1), f()]"
+		whole := gather(New(Options{}), in, len(in))
+		if len(whole) != 2 {
+			t.Errorf("%.12q: %d calls", lead, len(whole))
+		}
+		for size := 1; size < 5; size++ {
+			if cut := gather(New(Options{}), in, size); len(cut) != len(whole) {
+				t.Errorf("%.12q in pieces of %d: %d calls, whole %d", lead, size, len(cut), len(whole))
+			}
+		}
+	}
+}
+
+// gather returns the calls of a text that comes in pieces.
+func gather(p *Parser, in string, size int) (calls []Call) {
+	take := func(events []Event) {
+		for _, e := range events {
+			if c, ok := e.(Call); ok {
+				calls = append(calls, c)
+			}
+		}
+	}
+	for len(in) > 0 {
+		n := min(size, len(in))
+		take(p.Write(in[:n]))
+		in = in[n:]
+	}
+	take(p.Close())
+	return calls
+}

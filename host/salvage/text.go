@@ -8,6 +8,10 @@ import (
 // stepText reads text. It releases what cannot be markup and stops before what may
 // be.
 func (p *Parser) stepText(in string, final bool) (int, bool) {
+	if !final {
+		// A character that is not whole yet is seen with its rest, and so once.
+		in = in[:wholeRunes(in)]
+	}
 	i := 0
 	for i < len(in) {
 		c := in[i]
@@ -71,12 +75,8 @@ func (p *Parser) stepText(in string, final bool) (int, bool) {
 			return i + h.length, p.cross(h)
 		}
 	}
-	n := len(in)
-	if !final {
-		n = wholeRunes(in)
-	}
-	p.say(in[:n])
-	return n, false
+	p.say(in)
+	return len(in), false
 }
 
 // wholeRunes returns the length of in without an incomplete character at its end.
