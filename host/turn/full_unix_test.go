@@ -5,6 +5,7 @@ package turn
 import (
 	"context"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -16,6 +17,22 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
+
+// alone runs the test that calls it in a process of its own and tells whether this is
+// that process: the limit of fullDisk would meet the files of go test too.
+func alone(t *testing.T) bool {
+	t.Helper()
+	const key = "BULKHEAD_TEST_ALONE"
+	if os.Getenv(key) == t.Name() {
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), key+"="+t.Name())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return false
+}
 
 // fullDisk lets this process write no file beyond the data file's size of now,
 // until the returned function is called.
@@ -62,6 +79,9 @@ func (f *fixture) answerOnAFullDisk(text string) (ack Ack, free func()) {
 }
 
 func TestAnAnswerOutlivesAFullDisk(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	f := newFixture(t)
 	failed, again := make(chan struct{}), make(chan time.Time)
 	f.After = func(time.Duration) <-chan time.Time {
@@ -86,6 +106,9 @@ func TestAnAnswerOutlivesAFullDisk(t *testing.T) {
 }
 
 func TestCloseLeavesWhatTheDiskDoesNotTakeToTheNextStart(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	f := newFixture(t)
 	f.After = func(time.Duration) <-chan time.Time { return nil }
 	ack, free := f.answerOnAFullDisk(strings.Repeat("many words ", 100_000))
@@ -117,6 +140,9 @@ func TestCloseLeavesWhatTheDiskDoesNotTakeToTheNextStart(t *testing.T) {
 }
 
 func TestAFullDiskIsNamedWhenAMessageIsNotTaken(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	f := newFixture(t)
 	free := f.fullDisk()
 	_, err := f.Send(t.Context(), f.owner, Send{Text: strings.Repeat("many words ", 20_000)})
