@@ -122,7 +122,7 @@ type Request struct {
 	// to call them.
 	Withheld []ToolDef
 	// NoServerTools withdraws the provider's own tools, such as its web search, that
-	// the model is configured with.
+	// the model is configured with. They may run under ChoiceAuto only.
 	NoServerTools bool
 	// MaxOutputTokens is 0 for the provider's default.
 	MaxOutputTokens int

@@ -29,6 +29,10 @@ func (n *Native) Of(provider, model string) bool {
 	return n != nil && n.Provider == provider && n.Model == model
 }
 
+// SearchTool is the name that a provider's own web search goes by among the tools
+// that an agent has and a request allows.
+const SearchTool = "web_search"
+
 // ServerTool is an event: the provider itself ran one of its own tools, such as
 // its web search, while it answered. Nothing is left to run. It counts as the use
 // of a tool that reaches the outside (egress) and brings in what strangers wrote

@@ -40,6 +40,9 @@ type Setup struct {
 	Specs []tool.Spec
 	// Runner runs their calls.
 	Runner *toolrun.Runner
+	// NoServerTools says that the provider's own tools, such as its web search, are
+	// not among those that may be used.
+	NoServerTools bool
 	// Continues says that the answer was begun in an earlier run: the last message of
 	// History is what there is of it, and Cited are its citations. Held are calls that
 	// were held back in it and run first.
@@ -161,7 +164,7 @@ func (l *runner) goOn(ctx context.Context) {
 // cycle or after a tool that stops the loop, else all.
 func (l *runner) choose(cycle int) (llm.Choice, []tool.Spec) {
 	switch {
-	case l.noMore || cycle >= l.MaxCycles || len(l.Specs) == 0:
+	case l.noMore || cycle >= l.MaxCycles || len(l.Specs) == 0 && !l.mayServe():
 		return llm.ChoiceNone, nil
 	case l.Forced != "" && !l.forcedDone:
 		for _, s := range l.Specs {
@@ -196,7 +199,7 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 		l.notice(packet.CodeHistoryShortened, "")
 	}
 	out, err := step.Decode(ctx, step.Input{
-		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.searchWithdrawn()},
+		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.NoServerTools || l.searchWithdrawn()},
 		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0 || len(l.Held) > 0, Unbroken: l.Continues && len(l.Held) == 0 && l.text.Len() == 0, Now: l.Now,
 		ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
 	})

@@ -7,12 +7,18 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
+// mayServe tells whether the model's provider may run a tool of its own in the next
+// step.
+func (l *runner) mayServe() bool {
+	return l.Model.Info().NativeSearch && !l.NoServerTools && !l.searchWithdrawn()
+}
+
 // searchWithdrawn tells whether the model may no longer use its provider's own
 // search: once private data and what strangers wrote have met in a conversation,
 // words of the one may be steered out by the other, and nothing asks before a
 // provider searches. The person is told once.
 func (l *runner) searchWithdrawn() bool {
-	if !l.Model.Info().NativeSearch || !l.met(tool.LabelPrivateData) || !l.served && !l.met(tool.LabelUntrustedContent) {
+	if !l.Model.Info().NativeSearch || l.NoServerTools || !l.met(tool.LabelPrivateData) || !l.served && !l.met(tool.LabelUntrustedContent) {
 		return false
 	}
 	if !l.toldWithdrawn {

@@ -65,6 +65,7 @@ func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.
 		steps   [][]llm.Event
 		history []llm.Message
 		plain   bool
+		barred  bool
 		want    []bool
 		notices int
 	}{
@@ -73,6 +74,7 @@ func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.
 		"both by tools":                 {steps: [][]llm.Event{call("mail"), call("page"), call("page"), answer}, want: []bool{false, false, true, true}, notices: 1},
 		"its own search and a tool":     {steps: [][]llm.Event{searched, answer}, want: []bool{false, true}, notices: 1},
 		"private data of an old answer": {steps: [][]llm.Event{call("page"), answer}, history: mailed, want: []bool{false, true}, notices: 1},
+		"not allowed from the start":    {steps: [][]llm.Event{call("mail"), call("page"), answer}, barred: true, want: []bool{true, true, true}},
 		"a model without a search":      {steps: [][]llm.Event{call("mail"), call("page"), answer}, plain: true, want: []bool{false, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +89,7 @@ func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.
 			if history == nil {
 				history = []llm.Message{{Role: llm.RoleUser, Text: "q"}}
 			}
-			result := loop.Run(t.Context(), loop.Setup{Model: searching{tc.steps, &asked, tc.plain}, History: history, Runner: runner,
+			result := loop.Run(t.Context(), loop.Setup{Model: searching{tc.steps, &asked, tc.plain}, History: history, Runner: runner, NoServerTools: tc.barred,
 				Specs: []tool.Spec{tools[0].Spec(), tools[1].Spec()}, Documents: cite.NewDocuments(nil), Emit: emit, Now: now})
 			log.Close()
 			if result.Reason != packet.StopCompleted {
@@ -102,6 +104,33 @@ func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.
 			}
 			if notices := countNotices(t, log); notices != tc.notices {
 				t.Errorf("%d notices, want %d", notices, tc.notices)
+			}
+		})
+	}
+}
+
+// TestAProviderMaySearchWhereThereIsNoTool: its search is reason enough not to forbid
+// tools, and the last cycle forbids it too.
+func TestAProviderMaySearchWhereThereIsNoTool(t *testing.T) {
+	answer := []llm.Event{llm.Text{Delta: "Done."}, llm.Finish{Reason: llm.FinishStop}}
+	for name, tc := range map[string]struct {
+		plain, barred bool
+		cycles        int
+		want          llm.Choice
+	}{
+		"it may":                   {want: llm.ChoiceAuto},
+		"not allowed":              {barred: true, want: llm.ChoiceNone},
+		"a model without a search": {plain: true, want: llm.ChoiceNone},
+		"in the last cycle":        {cycles: 1, want: llm.ChoiceNone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []llm.Request
+			log := runlog.New("r_1", 1)
+			loop.Run(t.Context(), loop.Setup{Model: searching{[][]llm.Event{answer}, &asked, tc.plain}, History: []llm.Message{{Role: llm.RoleUser, Text: "q"}},
+				NoServerTools: tc.barred, MaxCycles: tc.cycles, Documents: cite.NewDocuments(nil), Emit: packet.NewEmitter(log, 0), Now: func() time.Time { return time.Unix(0, 0) }})
+			log.Close()
+			if len(asked) != 1 || asked[0].Choice != tc.want {
+				t.Errorf("asked %+v, want the choice %s", asked, tc.want)
 			}
 		})
 	}

@@ -71,3 +71,18 @@ func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 		t.Errorf("the same request began %s, not %s", again.Run, ack.Run)
 	}
 }
+
+func TestTheProvidersSearchCannotBeForced(t *testing.T) {
+	f := newFixture(t)
+	m, err := adapters["anthropic-search"]("search", "http://127.0.0.1:1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Models = models{m}
+	_, err = f.Send(t.Context(), f.owner, Send{Text: "x", ForcedTool: "web_search", Models: []string{"search"}})
+	wantCode(t, err, CodeUnknownTool)
+	var refused *Error
+	if !errors.As(err, &refused) || !strings.Contains(refused.Message, "run by the model's provider") {
+		t.Errorf("got %v", err)
+	}
+}

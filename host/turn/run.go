@@ -25,6 +25,8 @@ type setup struct {
 	models []llm.Model
 	tools  []tool.Tool
 	forced string
+	// noServerTools says that models' providers may not run tools of their own.
+	noServerTools bool
 	// agent is who answers, the zero one for the default.
 	agent store.Agent
 	// notices say what the person or the agent asked for and is not there now.
@@ -259,7 +261,7 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner, Model: set.models[index].Info().Name,
 			HoldWrites: len(set.models) > 1, Now: s.Now, NewID: set.callID,
 		}),
-		Forced: set.forced, MaxCycles: cmp.Or(set.agent.MaxCycles, s.MaxCycles), Documents: set.documents, Emit: emit, Now: s.Now,
+		NoServerTools: set.noServerTools, Forced: set.forced, MaxCycles: cmp.Or(set.agent.MaxCycles, s.MaxCycles), Documents: set.documents, Emit: emit, Now: s.Now,
 	}
 }
 

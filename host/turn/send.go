@@ -133,6 +133,14 @@ type selection struct {
 	agent  store.Agent
 	allow  []string
 	forced string
+	// searches tells that a model that answers may use its provider's web search,
+	// which counts as the tool llm.SearchTool.
+	searches bool
+}
+
+// takes tells whether the agent has a tool of that name and the request allows it.
+func (sel selection) takes(name string) bool {
+	return sel.agent.Names(name) && (sel.allow == nil || slices.Contains(sel.allow, name))
 }
 
 func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRun, names []string, sel selection, missing string) (Ack, error) {
@@ -149,6 +157,7 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 		return Ack{}, s.fault(err, missing)
 	}
 	sel.agent = agent
+	sel.searches = slices.ContainsFunc(models, func(m llm.Model) bool { return m.Info().NativeSearch })
 	tools, ofTools, err := s.pick(ctx, p, sel, private)
 	if err != nil {
 		return Ack{}, err
@@ -157,7 +166,7 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 		in.Models = append(in.Models, m.Info().Name)
 	}
 	begun, err := s.start(ctx, p, in, setup{
-		agent: agent, models: models, tools: tools, forced: sel.forced, private: private,
+		agent: agent, models: models, tools: tools, forced: sel.forced, noServerTools: !sel.takes(llm.SearchTool), private: private,
 		notices: slices.Concat(ofAgent, ofModel, ofTools),
 	})
 	if err != nil {
@@ -222,8 +231,8 @@ func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, pr
 	}
 	for _, name := range wanted {
 		switch {
-		case slices.Contains(names, name):
-		case slices.Contains(namesOf(there), name):
+		case slices.Contains(names, name), sel.serves(name) && sel.agent.Names(name):
+		case slices.Contains(namesOf(there), name), sel.serves(name):
 			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not a tool of the agent %s; the answer is written without it.", shown(name), sel.agent.Name)))
 		default:
 			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not available right now; the answer is written without it.", shown(name))))
@@ -240,8 +249,14 @@ func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, pr
 	return picked, notices, nil
 }
 
+// serves tells whether a tool is one that a model's provider runs.
+func (sel selection) serves(name string) bool { return sel.searches && name == llm.SearchTool }
+
 // noForced says that the forced tool is not among those that there are.
 func (sel selection) noForced(names []string) error {
+	if sel.serves(sel.forced) {
+		return &Error{Code: CodeUnknownTool, Message: fmt.Sprintf("%s is run by the model's provider, which cannot be made to use it. Tools: %s.", sel.forced, listOrNone(names))}
+	}
 	message := fmt.Sprintf("There is no tool named %q now. Tools: %s.", shown(sel.forced), listOrNone(names))
 	if sel.agent.ID != "" {
 		message = fmt.Sprintf("The agent %s has no tool named %q now. Tools: %s.", sel.agent.Name, shown(sel.forced), listOrNone(names))

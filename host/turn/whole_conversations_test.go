@@ -48,6 +48,13 @@ var adapters = map[string]func(name, url string, contextTokens int) (llm.Model, 
 			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})
 	},
+	"anthropic-search": func(name, url string, contextTokens int) (llm.Model, error) {
+		return anthropic.New(anthropic.Config{
+			Name: name, BaseURL: url, Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens, NativeSearch: true,
+			Sleep:      func(context.Context, time.Duration) error { return nil },
+			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		})
+	},
 	"ollama": func(name, url string, contextTokens int) (llm.Model, error) {
 		return ollama.New(ollama.Config{
 			Name: name, BaseURL: url, Model: name, ContextTokens: contextTokens,
@@ -146,7 +153,7 @@ func (c *conversation) set(key, value string) (err error) {
 	case "forced":
 		c.forced = value
 	case "allow":
-		c.allow = strings.Fields(value)
+		c.allow = slices.DeleteFunc(strings.Fields(value), func(name string) bool { return name == "none" })
 	case "stop":
 		c.stop = value
 	case "select":

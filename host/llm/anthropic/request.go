@@ -22,9 +22,8 @@ const (
 	// thinkingBudget is what a model that wants a budget gets, in tokens; half of
 	// the output where that is less, and never below minBudget.
 	thinkingBudget, minBudget = 8000, 1024
-	// searchName is the name of the provider's own search, and maxSearches how often
-	// it may run in one answer.
-	searchName, maxSearches = "web_search", 5
+	// maxSearches is how often the provider's own search may run in one answer.
+	maxSearches = 5
 	// goOn is what is asked where the history ends with an answer.
 	goOn = "Go on."
 )
@@ -91,7 +90,7 @@ func (m *Model) tools(p *sdk.MessageNewParams, req llm.Request, thinks bool) {
 	}
 	defs = slices.SortedFunc(slices.Values(defs), func(a, b llm.ToolDef) int { return strings.Compare(a.Name, b.Name) })
 	for _, def := range defs {
-		if search && def.Name == searchName {
+		if search && def.Name == llm.SearchTool {
 			continue
 		}
 		t := sdk.ToolParam{Name: def.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](def.Schema())}

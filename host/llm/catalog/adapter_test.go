@@ -59,8 +59,9 @@ func TestEachProviderHasItsAdapter(t *testing.T) {
 	}
 }
 
-// TestAnOllamaThatIsFoundIsAskedAsOne: by its own API, which says the window.
-func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
+// ollamaServer is an Ollama with one model, which is asked by its own API only.
+func ollamaServer(t *testing.T) *httptest.Server {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch r.URL.Path {
@@ -73,7 +74,13 @@ func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
 			w.Write([]byte(`{"message":{"content":"Hello."}}` + "\n" + `{"done":true,"done_reason":"stop"}` + "\n"))
 		}
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// TestAnOllamaThatIsFoundIsAskedAsOne: by its own API, which says the window.
+func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
+	server := ollamaServer(t)
 	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: config.ProviderOllama}}})
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -87,6 +94,38 @@ func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
 	}
 	if info := m.Info(); info.Provider != "ollama" || info.ContextTokens != 4096 || !strings.Contains(info.Note, "Found on this machine") {
 		t.Errorf("%+v", info)
+	}
+}
+
+// TestAnOllamaThatIsFoundIsAddedAsOne: whether what adds it says so, as its entry
+// does, or leaves the provider out.
+func TestAnOllamaThatIsFoundIsAddedAsOne(t *testing.T) {
+	for _, says := range []bool{true, false} {
+		server := ollamaServer(t)
+		models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
+		c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: config.ProviderOllama}}})
+		if err := c.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e := c.Entries()[0]
+		add := config.Model{Name: e.Name, BaseURL: e.BaseURL, Model: e.Model}
+		if says {
+			add.Provider = config.Provider(e.Provider)
+		}
+		if err := c.Add(add); err != nil {
+			t.Fatal(err)
+		}
+		m, err := c.Get(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(t, m); got != "Hello." || m.Info().Provider != "ollama" {
+			t.Errorf("with the provider %v: said %q, %+v", says, got, m.Info())
+		}
+		if list := c.Entries(); list[0].Origin != catalog.Added || len(list) != 2 {
+			t.Errorf("with the provider %v: %+v", says, list)
+		}
+		closeStore()
 	}
 }
 

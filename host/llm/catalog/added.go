@@ -131,14 +131,32 @@ func (c *Catalog) Draft(m config.Model) (llm.Model, error) {
 	return model, nil
 }
 
+// asFound gives a model whose provider is left out the one with which it was found
+// on this machine, where it was.
+func (c *Catalog) asFound(m config.Model) config.Model {
+	if m.Provider != "" {
+		return m
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	k := key(strings.TrimSpace(m.BaseURL), strings.TrimSpace(m.Model))
+	for _, p := range c.probed {
+		if p.key == k {
+			m.Provider = p.target.Provider
+		}
+	}
+	return m
+}
+
 // Add adds a model for good; it can be asked at once. A model that was found on
-// this machine under the same address gives way to it. The error is a
+// this machine under the same address gives way to it, and says how it is asked
+// where m leaves its provider out. The error is a
 // *MistakeError, matches ErrTaken or ErrNoStorage, or is the storage's.
 func (c *Catalog) Add(m config.Model) error {
 	if c.cfg.Storage == nil {
 		return ErrNoStorage
 	}
-	m, err := checked(m)
+	m, err := checked(c.asFound(m))
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (r *response) done(index int64, it responses.ResponseOutputItemUnion) error
 			} `json:"action"`
 		}
 		_ = json.Unmarshal([]byte(it.RawJSON()), &search) // a query that cannot be read is not shown
-		return r.send(true, llm.ServerTool{Name: searchName, Query: search.Action.Query, Failed: it.Status == "failed"})
+		return r.send(true, llm.ServerTool{Name: llm.SearchTool, Query: search.Action.Query, Failed: it.Status == "failed"})
 	}
 	return nil
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm/intext"
 )
 
-// searchName is the name of the provider's own search.
-const searchName = "web_search"
-
 // item is one entry of the input of the responses API: a message, a call, the
 // result of one. The format is that of OpenAI's API reference, "Create a model
 // response".
@@ -72,14 +69,14 @@ func (m *Model) responseBody(req llm.Request) responseBody {
 func (m *Model) responseTools(b *responseBody, req llm.Request, known quirk) {
 	search := m.cfg.NativeSearch && req.Choice != llm.ChoiceNone && req.Choice != llm.ChoiceRequired && !req.NoServerTools
 	for _, def := range req.Tools {
-		if search && def.Name == searchName {
+		if search && def.Name == llm.SearchTool {
 			continue
 		}
 		b.Tools = append(b.Tools, map[string]any{"type": "function", "name": def.Name, "description": def.Description,
 			"parameters": def.Schema(), "strict": false})
 	}
 	if search {
-		b.Tools = append(b.Tools, map[string]any{"type": searchName})
+		b.Tools = append(b.Tools, map[string]any{"type": llm.SearchTool})
 	}
 	if len(b.Tools) == 0 {
 		return
