@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -50,7 +51,9 @@ func (s *Server) readAgent(c *fiber.Ctx) (func(*store.Agent), error) {
 		return nil, invalid("The body's field tools must be a list of names, or null for all tools.")
 	}
 	if b.Model != nil && *b.Model != "" && !slices.ContainsFunc(s.cfg.Models.List(), func(m llm.Info) bool { return m.Name == *b.Model }) {
-		return nil, fault("unknown_model", "There is no model of that name. Add it first, or leave the model out for the default.")
+		f := fault("unknown_model", "There is no model of that name. Add it first, or leave the model out for the default.")
+		f.Field = "model"
+		return nil, f
 	}
 	return func(a *store.Agent) {
 		set(&a.Name, b.Name)
@@ -72,11 +75,18 @@ func set[T any](into, value *T) {
 
 // agentFault names the agent, and says what is wrong with one.
 func agentFault(err error) error {
+	var wrong *store.FieldError
 	switch {
+	case errors.As(err, &wrong):
+		f := invalid(strings.ToUpper(wrong.Rule[:1]) + wrong.Rule[1:] + ".")
+		f.Field = wrong.Field
+		return f
 	case errors.Is(err, store.ErrNotFound):
 		return fault("unknown_agent", "There is no such agent. It may have been removed.")
 	case errors.Is(err, store.ErrExists):
-		return fault(codeConflict, "There is an agent of that name already.")
+		f := fault(codeConflict, "There is an agent of that name already. Choose another name.")
+		f.Field = "name"
+		return f
 	case errors.Is(err, store.ErrFull):
 		return fault(codeFull, sprintf("There are %d agents, which is all that are kept. Remove some first.", store.MaxAgents))
 	}

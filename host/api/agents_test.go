@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,6 +39,16 @@ func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 		h.fails(h.request("POST", apiRoot+"/agents", body), http.StatusBadRequest, code)
 	}
 	h.fails(h.request("POST", apiRoot+"/agents", `{"name":"TUTOR"}`), http.StatusConflict, codeConflict)
+	for body, field := range map[string]string{
+		`{}`: "name", `{"name":"tutor"}`: "name", `{"name":"a","max_cycles":-1}`: "max_cycles", `{"name":"a","model":"nobody"}`: "model",
+		`{"name":"a","tools":[""]}`: "tools", `{"name":"a","instructions":"\u0000"}`: "instructions",
+	} {
+		var reply struct{ Error Fault }
+		_, data := h.do(h.request("POST", apiRoot+"/agents", body))
+		if err := json.Unmarshal(data, &reply); err != nil || reply.Error.Field != field {
+			t.Errorf("%s: %s, want the field %s", body, data, field)
+		}
+	}
 
 	operator := h.cookie
 	user, err := h.store.CreateUser(t.Context(), "eve", false)

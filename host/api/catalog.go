@@ -1,7 +1,11 @@
 package api
 
 import (
+	"slices"
+
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
 type toolView struct {
@@ -10,6 +14,9 @@ type toolView struct {
 	Plugin      string   `json:"plugin"`
 	Description string   `json:"description"`
 	Labels      []string `json:"labels"`
+	// Memory tells that it reads or writes memories: a private conversation does
+	// not have it.
+	Memory bool `json:"memory,omitempty"`
 }
 
 // listTools lists what the caller's questions may use.
@@ -21,7 +28,7 @@ func (s *Server) listTools(c *fiber.Ctx) error {
 	views := make([]toolView, 0, len(tools))
 	for _, t := range tools {
 		spec := t.Spec()
-		views = append(views, toolView{spec.Name, spec.Title, spec.Plugin, spec.Description, append([]string{}, spec.Labels...)})
+		views = append(views, toolView{spec.Name, spec.Title, spec.Plugin, spec.Description, append([]string{}, spec.Labels...), slices.Contains(spec.Reaches, tool.ReachesMemory)})
 	}
 	return c.JSON(fiber.Map{"tools": views})
 }

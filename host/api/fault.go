@@ -20,7 +20,7 @@ type Fault struct {
 	Message string `json:"message"`
 	// Run is the run that is in the way, with code busy.
 	Run string `json:"run,omitempty"`
-	// Field is the setting that is wrong, with code invalid, where it is one.
+	// Field is the setting or the field that is wrong, where it is one.
 	Field string `json:"field,omitempty"`
 	// Request is the id of the request over HTTP, by which the log knows it.
 	Request string `json:"request_id,omitempty"`

@@ -41,6 +41,9 @@ type messageView struct {
 	Run        string `json:"run,omitempty"`
 	// LaterRuns are the runs that went on with the answer, oldest first.
 	LaterRuns []string `json:"later_runs,omitempty"`
+	// Held are the ids of the calls that were held back while models were compared
+	// and have not run.
+	Held      []string `json:"held,omitempty"`
 	Status    string   `json:"status"`
 	CreatedAt string   `json:"created_at"`
 	// Files are what the person attached.
@@ -58,6 +61,9 @@ func viewMessage(m store.Message) messageView {
 		LaterRuns: m.LaterRuns, Status: m.Status, CreatedAt: stamp(m.CreatedAt)}
 	if m.Role == store.RoleAssistant {
 		v.ModelIndex = &m.ModelIndex
+		for _, c := range m.Held() {
+			v.Held = append(v.Held, c.ID)
+		}
 	}
 	if m.ErrorCode != "" {
 		v.Error = &Fault{Code: m.ErrorCode, Message: m.ErrorMessage}

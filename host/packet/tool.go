@@ -122,6 +122,9 @@ type ToolError struct {
 	CallID  string        `json:"call_id"`
 	Kind    ToolErrorKind `json:"kind"`
 	Message string        `json:"message"`
+	// Held tells that the call was only held back because models are compared. It
+	// runs when this answer goes on.
+	Held bool `json:"held,omitempty"`
 }
 
 // Type implements Obj.

@@ -54,7 +54,7 @@ func (a Agent) Names(tool string) bool { return a.Tools == nil || slices.Contain
 
 // CreateAgent adds an agent with all but the id and the times of the record. It
 // takes no Principal: that only operators may is the caller's to see to. It returns
-// ErrInvalid for what is out of the limits, ErrExists when the name is taken, and
+// a *FieldError for what is out of the limits, ErrExists when the name is taken, and
 // ErrFull when there are MaxAgents.
 func (s *Store) CreateAgent(ctx context.Context, record Agent) (Agent, error) {
 	a, err := checkedAgent(record)
@@ -81,7 +81,7 @@ func (s *Store) CreateAgent(ctx context.Context, record Agent) (Agent, error) {
 // ChangeAgent lets change have an agent's record and keeps what it makes of it but
 // for the id and the times. change runs in a transaction and must not use the
 // Store. It takes no Principal, as CreateAgent does not. It returns ErrNotFound,
-// and ErrInvalid and ErrExists as CreateAgent does.
+// and a *FieldError and ErrExists as CreateAgent does.
 func (s *Store) ChangeAgent(ctx context.Context, id string, change func(*Agent)) (Agent, error) {
 	var a Agent
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
@@ -175,17 +175,17 @@ func checkedAgent(a Agent) (Agent, error) {
 	a.Name, a.Instructions = strings.TrimSpace(a.Name), strings.TrimSpace(a.Instructions)
 	switch {
 	case !oneLine(a.Name) || utf8.RuneCountInString(a.Name) > MaxAgentNameRunes:
-		return Agent{}, invalid("an agent's name has 1 to %d characters on one line", MaxAgentNameRunes)
+		return Agent{}, invalidField("name", "an agent's name has 1 to %d characters on one line", MaxAgentNameRunes)
 	case !utf8.ValidString(a.Instructions) || strings.ContainsRune(a.Instructions, 0):
-		return Agent{}, invalid("an agent's instructions are UTF-8 text")
+		return Agent{}, invalidField("instructions", "an agent's instructions are UTF-8 text")
 	case len(a.Instructions) > MaxInstructionBytes:
-		return Agent{}, invalid("an agent's instructions have at most %d KiB", MaxInstructionBytes>>10)
+		return Agent{}, invalidField("instructions", "an agent's instructions have at most %d KiB", MaxInstructionBytes>>10)
 	case a.MaxCycles < 0 || a.MaxCycles > MaxAgentCycles:
-		return Agent{}, invalid("an agent's max_cycles is 1 to %d, or 0 for the host's", MaxAgentCycles)
+		return Agent{}, invalidField("max_cycles", "an agent's max_cycles is 1 to %d, or 0 for the host's", MaxAgentCycles)
 	case a.Model != "" && (!oneLine(a.Model) || len(a.Model) > maxAgentWordBytes):
-		return Agent{}, invalid("an agent's model is a name of at most %d bytes", maxAgentWordBytes)
+		return Agent{}, invalidField("model", "an agent's model is a name of at most %d bytes", maxAgentWordBytes)
 	case len(a.Tools) > MaxAgentTools:
-		return Agent{}, invalid("an agent names at most %d tools", MaxAgentTools)
+		return Agent{}, invalidField("tools", "an agent names at most %d tools", MaxAgentTools)
 	}
 	if a.Tools == nil {
 		return a, nil
@@ -193,7 +193,7 @@ func checkedAgent(a Agent) (Agent, error) {
 	tools := make([]string, 0, len(a.Tools))
 	for _, name := range a.Tools {
 		if name = strings.TrimSpace(name); !oneLine(name) || len(name) > maxAgentWordBytes {
-			return Agent{}, invalid("an agent's tools are names of 1 to %d bytes", maxAgentWordBytes)
+			return Agent{}, invalidField("tools", "an agent's tools are names of 1 to %d bytes", maxAgentWordBytes)
 		}
 		if !slices.Contains(tools, name) {
 			tools = append(tools, name)

@@ -30,7 +30,7 @@ func (s *Store) beginContinued(tx *bbolt.Tx, p Principal, in BeginRun, now time.
 		}
 		return Session{}, invalid("the conversation went on behind message %s", m.ID)
 	}
-	out.Held = m.held()
+	out.Held = m.Held()
 	if in.OnlyHeld && len(out.Held) == 0 {
 		return Session{}, ErrNothingHeld
 	}
@@ -49,8 +49,8 @@ func (s *Store) beginContinued(tx *bbolt.Tx, p Principal, in BeginRun, now time.
 	return old, nil
 }
 
-// held returns the calls of a message that were held back, in order.
-func (m Message) held() []Call {
+// Held returns the calls of a message that were held back, in order.
+func (m Message) Held() []Call {
 	var calls []Call
 	for _, s := range m.Steps {
 		for i, r := range s.Results {

@@ -100,6 +100,25 @@ func NoSpace(err error) bool {
 
 func notFound(what, id string) error { return fmt.Errorf("%s %q: %w", what, id, ErrNotFound) }
 
+// FieldError is returned when one field of a record cannot be kept as it is. It is
+// an ErrInvalid.
+type FieldError struct {
+	// Field is the name that the field has in JSON.
+	Field string
+	// Rule says what the field has to be, as a clause without a full stop.
+	Rule string
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return ErrInvalid.Error() + ": " + e.Rule }
+
+// Unwrap returns ErrInvalid.
+func (e *FieldError) Unwrap() error { return ErrInvalid }
+
+func invalidField(field, format string, args ...any) error {
+	return &FieldError{Field: field, Rule: fmt.Sprintf(format, args...)}
+}
+
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

@@ -31,6 +31,8 @@ type call struct {
 	refs tool.Refs
 	// opened says that the block is open already.
 	opened bool
+	// held says that the call is not run because models are compared.
+	held bool
 }
 
 // argumentsJSON is what the tool gets, or what the model wrote as a JSON string
@@ -102,7 +104,7 @@ func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) 
 	}
 	outcome := outcomeOf(ctx, result.Failure)
 	if f := result.Failure; f != nil && outcome != packet.OutcomeCancelled {
-		c.emit(packet.ToolError{CallID: c.id, Kind: packet.ToolErrorKind(f.Kind), Message: f.Message})
+		c.emit(packet.ToolError{CallID: c.id, Kind: packet.ToolErrorKind(f.Kind), Message: f.Message, Held: c.held})
 	}
 	hostCalls := wireHostCalls(result.HostCalls)
 	c.emit(packet.SectionEnd{
@@ -115,7 +117,7 @@ func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) 
 	}
 	return Done{
 		CallID: c.id, Name: c.name, Arguments: arguments, Text: c.resultText(result, outcome),
-		Outcome: outcome, Duration: took, Plugin: c.spec.Plugin, Documents: documents, HostCalls: hostCalls,
+		Outcome: outcome, Held: c.held, Duration: took, Plugin: c.spec.Plugin, Documents: documents, HostCalls: hostCalls,
 		StopsLoop: c.spec.StopsLoop && outcome == packet.OutcomeOK, Reminder: c.spec.Reminder,
 	}
 }

@@ -186,9 +186,7 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 // one runs a call from its wait for a slot to its section_end.
 func (r *Runner) one(ctx context.Context, c *call) Done {
 	if refused, ok := r.refuse(c); ok {
-		done := c.end(ctx, refused, 0)
-		done.Held = c.tool != nil && c.argumentsErr == nil
-		return done
+		return c.end(ctx, refused, 0)
 	}
 	release, err := r.acquire(ctx, c.name)
 	if err != nil {
@@ -208,6 +206,7 @@ func (r *Runner) refuse(c *call) (tool.Result, bool) {
 	case c.argumentsErr != nil:
 		return badArguments(c.spec, c.argumentsErr), true
 	case r.HoldWrites && hasLabel(c.spec, tool.LabelWrites):
+		c.held = true
 		return tool.Fail(tool.FailureDenied, "Held back while several models answer: it would change something.", "denied: comparing"), true
 	}
 	return tool.Result{}, false

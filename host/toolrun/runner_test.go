@@ -218,8 +218,15 @@ func TestStopEndsRunningAndWaitingCalls(t *testing.T) {
 func TestWritesAreHeldWhileModelsAreCompared(t *testing.T) {
 	h := newHarness(func(c *Config) { c.HoldWrites = true }, echo(tool.Spec{Name: "w", Labels: []string{tool.LabelWrites}}))
 	done := h.Run(t.Context(), 0, []Request{{Name: "w", Arguments: "{}"}})
-	if done[0].Outcome != packet.OutcomeDenied || done[0].Text != "denied: comparing" {
+	if done[0].Outcome != packet.OutcomeDenied || done[0].Text != "denied: comparing" || !done[0].Held {
 		t.Errorf("got %+v", done[0])
+	}
+	if all := strings.Join(h.packets(), "\n"); !strings.Contains(all, `"held":true`) {
+		t.Errorf("no packet says that the call is held: %s", all)
+	}
+	h.Run(t.Context(), 1, []Request{{Name: "w", Arguments: "["}})
+	if all := strings.Join(h.packets(), "\n"); strings.Count(all, `"held":true`) != 1 {
+		t.Errorf("a call that could not run anyway is held: %s", all)
 	}
 }
 

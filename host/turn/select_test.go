@@ -42,6 +42,9 @@ func TestHeldWritesRunOnceWhenTheirAnswerIsSelected(t *testing.T) {
 	if ran.Load() != 0 {
 		t.Fatal("a call that writes ran while models were compared")
 	}
+	if held := f.message(ack, 1).Held(); len(held) != 1 || held[0].Name != "sends" {
+		t.Errorf("held before it is selected: %+v", held)
+	}
 	id := uuid.NewString()
 	select1 := Continue{RequestID: id, MessageID: ack.MessageIDs[1]}
 	later, runs, err := f.Select(t.Context(), f.owner, select1)
@@ -55,6 +58,9 @@ func TestHeldWritesRunOnceWhenTheirAnswerIsSelected(t *testing.T) {
 	m := f.message(ack, 1)
 	if want := packettest.Text(first, 1) + packettest.Text(second, 0); m.Text != want || m.Text != "Held.\n\nGone out." || m.Status != store.StatusCompleted {
 		t.Errorf("stored %q, shown %q", m.Text, want)
+	}
+	if held := m.Held(); len(held) != 0 {
+		t.Errorf("held after it ran: %+v", held)
 	}
 	if s, err := f.store.Session(t.Context(), f.owner, ack.SessionID); err != nil || s.Leaf != m.ID {
 		t.Errorf("the conversation goes on at %s, %v", s.Leaf, err)

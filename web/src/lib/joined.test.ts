@@ -25,7 +25,7 @@ const stop = (reason: string) => ({ type: 'stop', reason });
 const cutOff = { type: 'notice', code: 'cut_off', message: '' };
 const cites = (n: number) => ({ type: 'citation_info', citation_number: n, ref: n, document: { id: `d_${n}`, title: `Log ${n}`, snippet: '', source: 'knowledge' } });
 const writes = { type: 'tool_start', call_id: 'c1', tool: 'sends', plugin: 'post', title: 'Send', labels: ['writes'] };
-const denied = [writes, { type: 'tool_error', call_id: 'c1', kind: 'denied', message: '' }, { type: 'section_end', outcome: 'denied', duration_ms: 0 }];
+const denied = [writes, { type: 'tool_error', call_id: 'c1', kind: 'denied', message: '', held: true }, { type: 'section_end', outcome: 'denied', duration_ms: 0 }];
 
 describe('joined', () => {
   it('goes on in the middle of a word, in the same text', () => {
@@ -99,9 +99,11 @@ describe('canGoOn', () => {
 });
 
 describe('withHeld', () => {
-  it('marks what was held back and nothing else', () => {
-    const reads = { ...writes, call_id: 'c2', labels: ['private_data'] };
-    const answer = first(run('r_1', ...denied, 1, reads, { type: 'tool_error', call_id: 'c2', kind: 'denied', message: '' }, 2, { ...writes, call_id: 'c3' }, { type: 'tool_error', call_id: 'c3', kind: 'trap', message: '' }));
-    expect(withHeld(answer, 'waiting').blocks.map((b) => b.kind === 'tool' && b.held)).toEqual(['waiting', '', '']);
+  it('says it of what was held back, and not of a call that was denied for another reason', () => {
+    const refused = { ...writes, call_id: 'c2' };
+    const answer = first(run('r_1', ...denied, 1, refused, { type: 'tool_error', call_id: 'c2', kind: 'denied', message: '' }, 2, { ...writes, call_id: 'c3' }, { type: 'tool_error', call_id: 'c3', kind: 'trap', message: '' }));
+    for (const held of ['waiting', 'ran', 'never'] as const) {
+      expect(withHeld(answer, held).blocks.map((b) => b.kind === 'tool' && b.held)).toEqual([held, '', '']);
+    }
   });
 });

@@ -86,13 +86,9 @@ export function canGoOn(answer: Answer): boolean {
   return last?.kind === 'notice' && last.code === 'cut_off';
 }
 
-/**
- * Says of the calls that would change something how they stand, in an answer that
- * one of several models gave: the host holds these back and nothing else denies one
- * before it is run.
- */
+/** Says how the calls stand that were held back in an answer that one of several models gave. */
 export function withHeld(answer: Answer, held: Held): Answer {
-  const isHeld = (b: Block): boolean => b.kind === 'tool' && b.error?.kind === 'denied' && b.labels.includes('writes');
+  const isHeld = (b: Block): boolean => b.kind === 'tool' && b.held !== '';
   if (!answer.blocks.some(isHeld)) return answer;
   return { ...answer, blocks: answer.blocks.map((b) => (b.kind === 'tool' && isHeld(b) ? { ...b, held } : b)) };
 }

@@ -105,7 +105,7 @@ export type KnownObj =
   | (OfCall & { type: 'tool_output'; channel: Channel; delta: string })
   | (OfCall & { type: 'tool_documents'; documents: Document[] | null })
   | (OfCall & { type: 'tool_files'; files: FileInfo[] | null })
-  | (OfCall & { type: 'tool_error'; kind: string; message: string })
+  | (OfCall & { type: 'tool_error'; kind: string; message: string; held?: boolean })
   | (OfCall & { type: 'approval_request'; approval_id: string; capability: string; summary: string; expires_at: string })
   | { type: 'approval_resolved'; approval_id: string; decision: string; by: string }
   | (OfCall & { type: 'input_request'; input_id: string; kind: string; message: string; url?: string })

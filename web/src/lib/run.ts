@@ -354,7 +354,7 @@ function updateTool(block: ToolBlock, obj: KnownObj): ToolBlock {
     case 'tool_files':
       return { ...block, files: [...block.files, ...(obj.files ?? [])] };
     case 'tool_error':
-      return { ...block, error: { kind: obj.kind, message: obj.message } };
+      return { ...block, error: { kind: obj.kind, message: obj.message }, held: obj.held ? 'waiting' : '' };
     case 'memory_changed':
       return { ...block, memories: [...block.memories, { operation: obj.operation, text: obj.text }] };
     case 'notice':
