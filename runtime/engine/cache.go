@@ -1,12 +1,8 @@
 package engine
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,17 +12,20 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/meter"
 )
 
-// cacheVersion is part of a folder's name. It changes when the same module's code
-// would be compiled differently. (wazero adds its own version below.)
-const cacheVersion = "v1-" + meter.Version
+// cacheVersion is part of a folder's name. It changes when the same module would be
+// checked, rewritten or compiled differently, or an entry be written differently. (wazero
+// adds its own version below.)
+const cacheVersion = "v2-" + meter.Version
 
-// sumName is the file that holds the checksum of a module's folder.
-const sumName = "sum"
+// entryName is the file that holds a module's entry.
+const entryName = "module"
 
-// cache keeps compiled code on disk: a folder per module, so that a damaged one is
-// deleted without the others, with a checksum over all of it. The compiler reads
-// lengths from these files before it checks anything; a damaged length would take
-// all memory.
+// cache keeps on disk what a load needs: a folder per module, named by the hash of its
+// original bytes, with the entry and the compiled code, and a checksum over all of it.
+// A folder is made under another name and appears as a whole, so that several processes
+// can use the cache at once. Damage shows before any of it is used: the compiler reads
+// lengths from its files before it checks anything, and a damaged length would take all
+// memory.
 type cache struct {
 	dir string
 	// max is how many bytes are kept; less than 0 means any number.
@@ -45,37 +44,74 @@ func openCache(dir string, max int64, now func() time.Time) (*cache, error) {
 	return &cache{dir, max, now}, nil
 }
 
-// folder returns the folder of the module with these (hardened) bytes.
-func (c *cache) folder(wasm []byte) string {
-	sum := sha256.Sum256(wasm)
-	return filepath.Join(c.dir, cacheVersion+"-"+hex.EncodeToString(sum[:]))
+// folder returns the folder of the module whose original bytes have this hash.
+func (c *cache) folder(hash [32]byte) string {
+	return filepath.Join(c.dir, cacheVersion+"-"+hex.EncodeToString(hash[:]))
 }
 
-// open returns the compilation cache of one module, and whether its code is there.
-// What is damaged or unfinished is deleted before.
-func (c *cache) open(folder string) (code wazero.CompilationCache, hit bool, err error) {
-	hit = intact(folder)
-	if !hit {
-		if err := os.RemoveAll(folder); err != nil {
-			return nil, false, err
+// find returns a module's folder and entry if they are there and intact. What is damaged is
+// deleted.
+func (c *cache) find(hash [32]byte) (folder string, e *entry, ok bool) {
+	folder = c.folder(hash)
+	data, err := verify(folder)
+	if err == nil {
+		e, err = decodeEntry(data)
+	}
+	if err != nil {
+		c.remove(folder)
+		return folder, nil, false
+	}
+	// The time of the checksum's file is when the module was used last. Without it the
+	// module only counts as older.
+	now := c.now()
+	_ = os.Chtimes(filepath.Join(folder, sumName), now, now)
+	return folder, e, true
+}
+
+// remove deletes a folder that is of no use. If that fails, the next load finds the same and
+// tries again.
+func (c *cache) remove(folder string) { _ = os.RemoveAll(folder) }
+
+// begin makes a folder under a name of its own, to compile into.
+func (c *cache) begin() (folder string, err error) { return os.MkdirTemp(c.dir, unfinished+"*") }
+
+// finish puts the entry to the compiled code in a folder that begin made, seals it, gives it
+// its name, and makes room for it. If another process was faster, its folder stays.
+func (c *cache) finish(folder string, hash [32]byte, e *entry) error {
+	data, err := e.encode()
+	if err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(folder, entryName), data); err != nil {
+		return err
+	}
+	if err := c.seal(folder); err != nil {
+		return err
+	}
+	final := c.folder(hash)
+	if err := os.Rename(folder, final); err != nil {
+		if err := c.giveWay(folder, final); err != nil {
+			return err
 		}
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, false, err
-	}
-	if hit {
-		// The time of the checksum's file is when the module was used last. Without it
-		// the module only counts as older.
-		now := c.now()
-		_ = os.Chtimes(filepath.Join(folder, sumName), now, now)
-	}
-	code, err = wazero.NewCompilationCacheWithDir(folder)
-	return code, hit, err
+	return c.prune(final)
 }
 
-// seal writes the checksum over what is in the folder now, and makes room for it.
+// giveWay is for a name that is taken: by the same module from another process, which
+// stays, or by a folder without a checksum, which goes.
+func (c *cache) giveWay(folder, final string) error {
+	if _, err := os.Stat(filepath.Join(final, sumName)); err == nil {
+		return os.RemoveAll(folder)
+	}
+	if err := os.RemoveAll(final); err != nil {
+		return err
+	}
+	return os.Rename(folder, final)
+}
+
+// seal writes the checksum over what is in the folder now.
 func (c *cache) seal(folder string) error {
-	sum, err := folderSum(folder)
+	sum, _, err := folderSum(folder)
 	if err != nil {
 		return err
 	}
@@ -84,42 +120,12 @@ func (c *cache) seal(folder string) error {
 		return err
 	}
 	now := c.now()
-	return errors.Join(os.Chtimes(path, now, now), c.prune(folder))
+	return os.Chtimes(path, now, now)
 }
 
-// intact reports whether the folder has the content that it was sealed with.
-func intact(folder string) bool {
-	want, err := os.ReadFile(filepath.Join(folder, sumName))
-	if err != nil {
-		return false
-	}
-	got, err := folderSum(folder)
-	return err == nil && got == string(want)
-}
-
-// folderSum returns a checksum over the names and the contents of a folder's files.
-func folderSum(folder string) (string, error) {
-	sum := sha256.New()
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == filepath.Join(folder, sumName) {
-			return err
-		}
-		if !d.Type().IsRegular() {
-			return errors.New("the cache holds something that is not a file")
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		inner := sha256.New()
-		if _, err := io.Copy(inner, f); err != nil {
-			return err
-		}
-		fmt.Fprintf(sum, "%x %q\n", inner.Sum(nil), path[len(folder):])
-		return nil
-	})
-	return hex.EncodeToString(sum.Sum(nil)), err
+// code returns the compilation cache in a folder.
+func (c *cache) code(folder string) (wazero.CompilationCache, error) {
+	return wazero.NewCompilationCacheWithDir(folder)
 }
 
 // writeFile replaces a file at once, readable by this user only.

@@ -1,19 +1,23 @@
 package engine
 
-import "github.com/bulkhead-host/bulkhead/runtime/wasmbin"
+import "crypto/sha256"
+
+// CacheVersion is part of the names in the cache.
+const CacheVersion = cacheVersion
 
 // Reseal writes the checksum over what is in the cache for a module now.
-func (e *Engine) Reseal(wasm []byte) error {
-	limits := wasmbin.DefaultLimits()
-	info, err := wasmbin.Read(wasm, limits)
+func (e *Engine) Reseal(wasm []byte) error { return e.cache.seal(e.Folder(wasm)) }
+
+// Folder returns the module's folder in the cache.
+func (e *Engine) Folder(wasm []byte) string { return e.cache.folder(sha256.Sum256(wasm)) }
+
+// Hardened returns the bytes that the compiler gets for a module.
+func Hardened(wasm []byte) ([]byte, error) {
+	made, err := makeEntry(wasm)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rewritten, err := rewrite(wasm, info, limits)
-	if err != nil {
-		return err
-	}
-	return e.cache.seal(e.cache.folder(rewritten))
+	return made.hardened, nil
 }
 
 // Live returns the number of instances that there are.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -22,15 +21,43 @@ import (
 // stopped.
 const compileTimeout = 2 * time.Minute
 
-// Load checks and compiles a module. It keeps no reference to wasm. A module that
-// is refused gives a *LoadError. When ctx is done Load returns at once; a compiler
-// that runs then ends on its own, and Close waits for it.
+// Load checks and compiles a module, or takes from the cache what was made of it before.
+// It keeps no reference to wasm. A module that is refused gives a *LoadError. When ctx is
+// done Load returns at once; a compiler that runs then ends on its own, and Close waits for
+// it.
 func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module, error) {
+	hash := sha256.Sum256(wasm)
+	if e.cache != nil {
+		if folder, kept, ok := e.cache.find(hash); ok {
+			m, err := e.load(ctx, hash, limits, work{entry: kept, folder: folder})
+			if err == nil || ctx.Err() != nil || !errors.Is(err, errStale) {
+				return m, err
+			}
+			e.cache.remove(folder)
+		}
+	}
+	made, err := makeEntry(wasm)
+	if err != nil {
+		return nil, err
+	}
+	return e.load(ctx, hash, limits, work{entry: made})
+}
+
+// work is what is to be compiled.
+type work struct {
+	*entry
+	// folder is where the cache has the compiled code, "" if it has none.
+	folder string
+}
+
+// load makes a module of an entry. An error that is errStale says that what the cache has
+// cannot be used.
+func (e *Engine) load(ctx context.Context, hash [32]byte, limits Limits, work work) (*Module, error) {
 	end, err := e.begin()
 	if err != nil {
 		return nil, err
 	}
-	m, hardened, err := e.check(wasm, limits)
+	m, err := e.prepareModule(work.summary, limits, hash)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -43,7 +70,7 @@ func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module,
 	go func() {
 		defer end()
 		defer cancel()
-		err := e.compile(ctx, m, hardened)
+		err := e.compile(ctx, m, hash, work)
 		if err == nil && !e.add(m) {
 			err = errors.Join(ErrClosed, m.release(context.WithoutCancel(ctx)))
 		}
@@ -67,33 +94,36 @@ func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module,
 	}
 }
 
-// check reads the module and returns it, not yet compiled, and the bytes for the
-// compiler.
-func (e *Engine) check(wasm []byte, limits Limits) (*Module, []byte, error) {
+// makeEntry checks and rewrites a module. A refusal is a *LoadError.
+func makeEntry(wasm []byte) (*entry, error) {
 	structure := wasmbin.DefaultLimits()
 	info, err := wasmbin.Read(wasm, structure)
 	if err != nil {
-		return nil, nil, refusal(err)
+		return nil, refusal(err)
 	}
-	limits = limits.or(DefaultLimits())
-	limits.Files = limits.Files || protocolOf(info) == WASICommand
-	if err := fits(info, limits); err != nil {
-		return nil, nil, err
-	}
-	rewritten, err := rewrite(wasm, info, structure)
+	hardened, err := rewrite(wasm, info, structure)
 	if err != nil {
-		return nil, nil, refusal(err)
+		return nil, refusal(err)
 	}
-	sum := sha256.Sum256(wasm)
-	m := newModule(e, info, limits, hex.EncodeToString(sum[:]))
-	m.resettable.Store(resettable(info, limits))
-	return m, rewritten, nil
+	return &entry{summarize(info), hardened}, nil
+}
+
+// prepareModule returns the module that an entry is of, not yet compiled.
+func (e *Engine) prepareModule(s *summary, limits Limits, hash [32]byte) (*Module, error) {
+	limits = limits.or(DefaultLimits())
+	limits.Files = limits.Files || s.protocol() == WASICommand
+	if err := fits(s, limits); err != nil {
+		return nil, err
+	}
+	m := newModule(e, s, limits, hex.EncodeToString(hash[:]))
+	m.resettable.Store(resettable(s, limits))
+	return m, nil
 }
 
 // rewrite validates a module and returns the bytes for the compiler: with fuel, and
 // hardened.
 func rewrite(wasm []byte, info *wasmbin.Module, structure wasmbin.Limits) ([]byte, error) {
-	metered, err := meter.Instrument(wasm, info, meter.Options{Globals: settable(info)})
+	metered, err := meter.Instrument(wasm, info, meter.Options{Globals: settable(info.Globals)})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +136,7 @@ func rewrite(wasm []byte, info *wasmbin.Module, structure wasmbin.Limits) ([]byt
 }
 
 // fits checks what a module needs before it starts.
-func fits(info *wasmbin.Module, limits Limits) error {
+func fits(info *summary, limits Limits) error {
 	if info.Memory == nil || uint64(info.Memory.Min)*pageBytes <= limits.memoryBytes() {
 		return nil
 	}
@@ -118,10 +148,13 @@ func fits(info *wasmbin.Module, limits Limits) error {
 // pageBytes is the size of a page of linear memory.
 const pageBytes = 64 << 10
 
-// compile compiles the hardened bytes for m. Code from the cache that turns out to
-// be damaged is deleted and compiled once more. A cache that cannot be used, as on a full
-// disk, costs time and keeps no module from running.
-func (e *Engine) compile(ctx context.Context, m *Module, hardened []byte) error {
+// errStale is returned when the compiler does not take what the cache has.
+var errStale = errors.New("what the cache has of the module cannot be used")
+
+// compile compiles the hardened bytes for m, or takes the code that the cache has of them. A
+// cache that cannot be written, as on a full disk, costs time and keeps no module from
+// running.
+func (e *Engine) compile(ctx context.Context, m *Module, hash [32]byte, work work) error {
 	select {
 	case e.compiling <- struct{}{}:
 		defer func() { <-e.compiling }()
@@ -129,32 +162,44 @@ func (e *Engine) compile(ctx context.Context, m *Module, hardened []byte) error 
 		return ctx.Err()
 	}
 	if e.cache == nil {
-		_, err := e.compileOnce(ctx, m, hardened, "")
-		return err
+		return e.compileOnce(ctx, m, work.hardened, "")
 	}
-	folder := e.cache.folder(hardened)
-	cached, err := e.compileOnce(ctx, m, hardened, folder)
-	if err != nil && cached && ctx.Err() == nil {
-		_, err = e.compileOnce(ctx, m, hardened, folder)
+	if work.folder != "" {
+		if err := e.compileOnce(ctx, m, work.hardened, work.folder); err != nil {
+			return fmt.Errorf("%w: %w", errStale, err)
+		}
+		return nil
 	}
-	if err == nil || ctx.Err() != nil {
-		return err
+	folder, err := e.cache.begin()
+	if err == nil {
+		if err = e.compileOnce(ctx, m, work.hardened, folder); err != nil {
+			e.cache.remove(folder)
+			var refused *LoadError
+			if errors.As(err, &refused) || ctx.Err() != nil {
+				return err
+			}
+		}
 	}
-	if _, again := e.compileOnce(ctx, m, hardened, ""); again != nil {
-		return again
+	if err != nil {
+		if again := e.compileOnce(ctx, m, work.hardened, ""); again != nil {
+			return again
+		}
+	} else if err = e.cache.finish(folder, hash, work.entry); err != nil {
+		e.cache.remove(folder)
 	}
-	e.config.Logger.Warn("compiled code cannot be kept", "module", m.sha256, "error", err)
+	if err != nil {
+		e.config.Logger.Warn("compiled code cannot be kept", "module", m.sha256, "error", err)
+	}
 	return nil
 }
 
-// compileOnce sets m's runtime and code. folder is the module's in the cache, "" to keep
-// its code in memory only; cached says whether code was there to be used. After an error
-// the folder is gone.
-func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte, folder string) (cached bool, err error) {
+// compileOnce sets m's runtime and code. folder is where compiled code is read from, or
+// written to if it is not there; "" keeps it in memory only.
+func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte, folder string) (err error) {
 	config := runtimeConfig()
 	if folder != "" {
-		if m.cache, cached, err = e.cache.open(folder); err != nil {
-			return false, fmt.Errorf("open the module's cache of compiled code: %w", err)
+		if m.cache, err = e.cache.code(folder); err != nil {
+			return fmt.Errorf("open the module's cache of compiled code: %w", err)
 		}
 		config = config.WithCompilationCache(m.cache)
 	}
@@ -163,9 +208,6 @@ func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte, fo
 		if err != nil {
 			// The first error says what happened; closing frees memory only.
 			_ = m.release(context.WithoutCancel(ctx))
-			if folder != "" {
-				err = errors.Join(err, os.RemoveAll(folder))
-			}
 		}
 	}()
 	err = abi.Link(ctx, m.runtime, m.info.Imports, abi.Options{Files: m.limits.Files})
@@ -173,17 +215,10 @@ func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte, fo
 		err = abi.LinkMeter(ctx, m.runtime)
 	}
 	if err != nil {
-		return cached, refusal(err)
+		return refusal(err)
 	}
-	if m.compiled, err = e.compileGuarded(ctx, m.runtime, hardened); err != nil {
-		return cached, err
-	}
-	if folder != "" && !cached {
-		if err := e.cache.seal(folder); err != nil {
-			return cached, fmt.Errorf("seal the module's cache of compiled code: %w", err)
-		}
-	}
-	return cached, nil
+	m.compiled, err = e.compileGuarded(ctx, m.runtime, hardened)
+	return err
 }
 
 // compileGuarded runs the compiler. A panic in it is a fault of the compiler, not

@@ -38,7 +38,7 @@ func (m *Module) Resettable() bool { return m.resettable.Load() && !m.spareless.
 // its own, so that closing it frees all that it took. It is safe for concurrent use.
 type Module struct {
 	engine   *Engine
-	info     *wasmbin.Module
+	info     *summary
 	limits   Limits
 	sha256   string
 	runtime  wazero.Runtime
@@ -75,7 +75,7 @@ type Module struct {
 	closeErr error
 }
 
-func newModule(e *Engine, info *wasmbin.Module, limits Limits, sum string) *Module {
+func newModule(e *Engine, info *summary, limits Limits, sum string) *Module {
 	m := &Module{
 		engine: e,
 		info:   info,
@@ -94,36 +94,11 @@ func newModule(e *Engine, info *wasmbin.Module, limits Limits, sum string) *Modu
 }
 
 // Protocol returns the protocol that the module's exports show.
-func (m *Module) Protocol() Protocol { return protocolOf(m.info) }
-
-func protocolOf(info *wasmbin.Module) Protocol {
-	for _, p := range []Protocol{ToolsV2, ToolsV1, WASICommand} {
-		if speaks(info, p) {
-			return p
-		}
-	}
-	return Unknown
-}
+func (m *Module) Protocol() Protocol { return m.info.protocol() }
 
 // Speaks reports whether the module has the exports of a protocol; some have those of
 // several.
-func (m *Module) Speaks(p Protocol) bool { return speaks(m.info, p) }
-
-func speaks(info *wasmbin.Module, p Protocol) bool {
-	has := func(name string) bool {
-		_, ok := info.Export(name, wasmbin.ExternFunc)
-		return ok
-	}
-	switch p {
-	case ToolsV2:
-		return has("list_tools") && has("call_tool")
-	case ToolsV1:
-		return has("describe") && has("call")
-	case WASICommand:
-		return has("_start")
-	}
-	return false
-}
+func (m *Module) Speaks(p Protocol) bool { return m.info.speaks(p) }
 
 // Imports returns the functions that the module imports, in its order.
 func (m *Module) Imports() []Import {

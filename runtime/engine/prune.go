@@ -8,12 +8,19 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
 // folderName is what the folders of modules are called, also those of other versions of
 // the engine. Nothing else in the cache is ever deleted.
 var folderName = regexp.MustCompile(`^v[0-9]+-[0-9A-Za-z.]+-[0-9a-f]{64}$`)
+
+// unfinished is how the names of folders begin that code is compiled into.
+const unfinished = "new-"
+
+// abandonedAfter is the age at which an unfinished folder belongs to a process that ended.
+const abandonedAfter = time.Hour
 
 // kept is the folder of one module in the cache.
 type kept struct {
@@ -23,13 +30,14 @@ type kept struct {
 }
 
 // prune deletes the folders of those modules that were used least recently until the rest
-// is within the bound. The folder keep stays, whatever its size.
+// is within the bound, and what processes left unfinished. The folder keep stays, whatever
+// its size.
 func (c *cache) prune(keep string) error {
-	if c.max < 0 {
-		return nil
-	}
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
+		return err
+	}
+	if err := c.sweep(entries); err != nil || c.max < 0 {
 		return err
 	}
 	var folders []kept
@@ -57,6 +65,29 @@ func (c *cache) prune(keep string) error {
 			return err
 		}
 		total -= k.bytes
+	}
+	return nil
+}
+
+// sweep deletes folders that were never finished.
+func (c *cache) sweep(entries []os.DirEntry) error {
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), unfinished) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			if gone(err) == nil {
+				continue
+			}
+			return err
+		}
+		if c.now().Sub(info.ModTime()) < abandonedAfter {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(c.dir, e.Name())); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -20,17 +20,16 @@ import (
 // maxGlobals is the number of mutable globals that a resettable module has at most.
 const maxGlobals = 4096
 
-// resettable reports whether instances of the module can be reset. The module must be
-// valid.
-func resettable(info *wasmbin.Module, limits Limits) bool {
-	return !limits.Fresh && !limits.Files && settable(info) && wasmbin.Steady(info)
+// resettable reports whether instances of the module can be reset.
+func resettable(info *summary, limits Limits) bool {
+	return !limits.Fresh && !limits.Files && settable(info.Globals) && info.Steady
 }
 
-// settable reports whether the host can set all mutable globals of the module: it knows
-// no vectors, and a reference means something in its own instance only.
-func settable(info *wasmbin.Module) bool {
+// settable reports whether the host can set all mutable globals of a module: it knows no
+// vectors, and a reference means something in its own instance only.
+func settable(globals []wasmbin.Global) bool {
 	mutable := 0
-	for _, g := range info.Globals {
+	for _, g := range globals {
 		if !g.Mutable {
 			continue
 		}
