@@ -91,16 +91,26 @@ func Run(ctx context.Context, setup Setup) Result {
 	if l.MaxCycles <= 0 {
 		l.MaxCycles = DefaultMaxCycles
 	}
+	for i, m := range l.history {
+		if m.Role == llm.RoleUser {
+			l.latest = i
+		}
+	}
+	if l.Runner != nil {
+		l.Runner = l.Runner.With(l.own()...)
+	}
 	return l.run(ctx)
 }
 
 type runner struct {
 	Setup
 	history []llm.Message
-	answer  *cite.Answer
-	result  Result
-	text    strings.Builder
-	turn    int
+	// latest is the index in history of the person's latest message.
+	latest int
+	answer *cite.Answer
+	result Result
+	text   strings.Builder
+	turn   int
 
 	// noMore says that the model must answer: a tool that stops the loop ran.
 	noMore bool
@@ -115,7 +125,8 @@ type runner struct {
 	// reasoningOpen says that the model's prompt opens its reasoning, as an earlier
 	// step showed.
 	reasoningOpen bool
-	toldShorter   bool
+	// toldShorter and toldLeftOut say that the person knows what is not sent.
+	toldShorter, toldLeftOut bool
 	// reminders are for the next step only.
 	reminders []string
 }
@@ -189,17 +200,15 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 		system += "\n" + r
 	}
 	l.reminders = nil
-	info := l.Model.Info()
-	messages, dropped, err := window.Fit(system, l.history, defs, info.ContextTokens, info.Vision)
+	fitted, err := l.fit(system, choice, defs)
 	if err != nil {
 		return step.Output{NextTurn: l.turn}, llm.NewError(packet.CodeContextTooLong, "", err)
 	}
-	if dropped > 0 && !l.toldShorter {
-		l.toldShorter = true
-		l.notice(packet.CodeHistoryShortened, "")
+	if fitted.Partial() && choice == llm.ChoiceAuto {
+		defs = append(defs, recallDef)
 	}
 	out, err := step.Decode(ctx, step.Input{
-		Model: l.Model, Request: llm.Request{Messages: messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.NoServerTools || l.searchWithdrawn()},
+		Model: l.Model, Request: llm.Request{Messages: fitted.Messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.NoServerTools || l.searchWithdrawn()},
 		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0 || len(l.Held) > 0, Unbroken: l.Continues && len(l.Held) == 0 && l.text.Len() == 0, Now: l.Now,
 		ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
 	})
@@ -212,13 +221,37 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 	return out, err
 }
 
+// fit fits the conversation into the model's window and tells the person what had to
+// give way, once.
+func (l *runner) fit(system string, choice llm.Choice, defs []llm.ToolDef) (window.Fitted, error) {
+	info := l.Model.Info()
+	ask := window.Ask{System: system, History: l.history, Latest: l.latest, Tools: defs, ContextTokens: info.ContextTokens, Sees: info.Vision}
+	if choice == llm.ChoiceAuto {
+		ask.Recall = &recallDef
+	}
+	fitted, err := window.Fit(ask)
+	if fitted.Dropped > 0 && !l.toldShorter {
+		l.toldShorter = true
+		l.notice(packet.CodeHistoryShortened, "")
+	}
+	if fitted.LeftOut > 0 && !l.toldLeftOut {
+		l.toldLeftOut = true
+		l.notice(packet.CodeResultsLeftOut, "")
+	}
+	return fitted, err
+}
+
 // definitions are tools as a model is told of them.
 func definitions(specs []tool.Spec) []llm.ToolDef {
 	defs := make([]llm.ToolDef, len(specs))
 	for i, s := range specs {
-		defs[i] = llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.InputSchema}
+		defs[i] = definition(s)
 	}
 	return defs
+}
+
+func definition(s tool.Spec) llm.ToolDef {
+	return llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.InputSchema}
 }
 
 // follow does what a step asks for and tells whether the model is to be asked

@@ -51,6 +51,9 @@ const (
 	CodeForcedToolUnused Code = "forced_tool_unused"
 	// CodeHistoryShortened: older messages were left out to fit the window.
 	CodeHistoryShortened Code = "history_shortened"
+	// CodeResultsLeftOut: results of tools were left out, or their middle, to fit the
+	// window.
+	CodeResultsLeftOut Code = "results_left_out"
 	// CodeCutOff: the answer reached the model's output limit.
 	CodeCutOff Code = "cut_off"
 	// CodeCycleLimit: the last allowed cycle was reached, tools are off.
@@ -90,6 +93,7 @@ var Codes = map[Code]CodeInfo{
 	CodeDocumentsDropped: {"A tool cited documents outside the range it was given; they were left out.", false},
 	CodeForcedToolUnused: {"The model did not use the tool it was told to use.", false},
 	CodeHistoryShortened: {"Older messages were left out so that the conversation fits the model.", false},
+	CodeResultsLeftOut:   {"Results of tools were left out, or a part of them, so that the conversation fits the model. It can look them up.", false},
 	CodeCutOff:           {"The answer reached the model's output limit and is cut off.", false},
 	CodeCycleLimit:       {"The limit of tool rounds was reached; the model answers with what it has.", false},
 	CodeTooManyCalls:     {"The model asked for more tool calls at once than are run; the first ones were.", false},

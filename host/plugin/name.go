@@ -3,6 +3,8 @@ package plugin
 import (
 	"fmt"
 	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
 // maxToolName is how long a name may be for every provider of models.
@@ -12,8 +14,8 @@ const maxToolName = 64
 type toolKey struct{ plugin, tool string }
 
 // exposedNames gives each tool the name that a model calls it by: its own,
-// sanitised; where two plugins have the same, {plugin}_{tool} for both. The same
-// set of plugins always gives the same names.
+// sanitised; where two plugins have the same, or the loop has one of that name,
+// {plugin}_{tool}. The same set of plugins always gives the same names.
 func exposedNames(plugins []*installed) map[toolKey]string {
 	count := map[string]int{}
 	for _, p := range plugins {
@@ -25,10 +27,10 @@ func exposedNames(plugins []*installed) map[toolKey]string {
 	for _, p := range plugins {
 		for _, l := range p.tools {
 			name := sanitise(l.Name)
-			if count[name] > 1 {
+			if count[name] > 1 || tool.Reserved(name) {
 				name = sanitise(p.record.Name + "_" + l.Name)
 			}
-			for n := 2; taken[name]; n++ {
+			for n := 2; taken[name] || tool.Reserved(name); n++ {
 				suffix := fmt.Sprintf("_%d", n)
 				name = name[:min(len(name), maxToolName-len(suffix))] + suffix
 			}

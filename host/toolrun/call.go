@@ -12,9 +12,9 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
-// MaxResultRunes bounds the result text that a model gets, in characters. A
-// longer one is cut and says so.
-const MaxResultRunes = 100_000
+// MaxResultRunes bounds the text that is kept of a result, in characters. A longer
+// one is cut and says so. How much of it a model is sent is the window's matter.
+const MaxResultRunes = 400_000
 
 // call is one call on its way, after merging.
 type call struct {
@@ -154,7 +154,7 @@ func (c *call) resultText(result tool.Result, outcome packet.Outcome) string {
 	// No provider takes a NUL, and few take what is no UTF-8.
 	text := strings.ReplaceAll(strings.ToValidUTF8(result.Text, "\uFFFD"), "\x00", "")
 	if n := utf8.RuneCountInString(text); n > MaxResultRunes {
-		text = shorten(text, MaxResultRunes) + fmt.Sprintf("\n[The result was cut: %d of %d characters are shown. Ask for less.]", MaxResultRunes, n)
+		text = shorten(text, MaxResultRunes) + fmt.Sprintf("\n[The result was cut: %d of %d characters are kept. Ask for less.]", MaxResultRunes, n)
 	}
 	switch {
 	case text != "":

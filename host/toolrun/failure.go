@@ -9,9 +9,12 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
-func unknownTool(name string, names []string) tool.Result {
+func unknownTool(name string, names []string, more int) tool.Result {
 	known := "There are no tools now; answer without one."
-	if len(names) > 0 {
+	switch {
+	case more > 0:
+		known = fmt.Sprintf("Among the tools are: %s. %s names those that fit what you need.", strings.Join(names, ", "), tool.FindTools)
+	case len(names) > 0:
 		known = "The tools are: " + strings.Join(names, ", ") + "."
 	}
 	return tool.Fail(tool.FailureInput,

@@ -55,6 +55,8 @@ type Runner struct {
 	Config
 	byName map[string]tool.Tool
 	slots  chan struct{}
+	// free are the tools whose calls need no slot.
+	free map[string]bool
 	// perTool bounds the calls of a tool that has a limit of its own.
 	perTool map[string]chan struct{}
 }
@@ -202,7 +204,8 @@ func (r *Runner) one(ctx context.Context, c *call) Done {
 func (r *Runner) refuse(c *call) (tool.Result, bool) {
 	switch {
 	case c.tool == nil:
-		return unknownTool(c.name, r.names()), true
+		names, more := r.names()
+		return unknownTool(c.name, names, more), true
 	case c.argumentsErr != nil:
 		return badArguments(c.spec, c.argumentsErr), true
 	case r.HoldWrites && hasLabel(c.spec, tool.LabelWrites):
@@ -220,7 +223,11 @@ func (r *Runner) acquire(ctx context.Context, name string) (release func(), err 
 			<-slot
 		}
 	}
-	for _, slot := range []chan struct{}{r.perTool[name], r.slots} {
+	slots := r.slots
+	if r.free[name] {
+		slots = nil
+	}
+	for _, slot := range []chan struct{}{r.perTool[name], slots} {
 		if slot == nil {
 			continue
 		}
@@ -239,12 +246,16 @@ func (r *Runner) acquire(ctx context.Context, name string) (release func(), err 
 	return release, nil
 }
 
-func (r *Runner) names() []string {
-	names := make([]string, 0, len(r.Tools))
-	for _, t := range r.Tools {
+// namesToldOf is how many tools a model is told of that asked for one that does not
+// exist.
+const namesToldOf = 40
+
+// names are the tools that a model may be told of, and how many more there are.
+func (r *Runner) names() (names []string, more int) {
+	for _, t := range r.Tools[:min(len(r.Tools), namesToldOf)] {
 		names = append(names, t.Spec().Name)
 	}
-	return names
+	return names, len(r.Tools) - len(names)
 }
 
 func hasLabel(spec tool.Spec, label string) bool {

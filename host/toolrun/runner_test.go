@@ -250,7 +250,7 @@ func TestAResultThatIsTooLongIsCutAndSaysSo(t *testing.T) {
 		return tool.Result{Text: strings.Repeat("é", MaxResultRunes+5)}, nil
 	}})
 	done := h.Run(t.Context(), 0, []Request{{Name: "f", Arguments: "{}"}})
-	if !strings.Contains(done[0].Text, "100000 of 100005 characters") {
+	if !strings.Contains(done[0].Text, "400000 of 400005 characters") {
 		t.Errorf("ends with %q", done[0].Text[len(done[0].Text)-90:])
 	}
 }

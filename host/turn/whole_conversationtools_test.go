@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -36,6 +37,17 @@ var conversationTools = []tool.Tool{
 	}},
 	scripted{tool.Spec{Name: "huge", Title: "Huge"}, func(context.Context, tool.Invocation) (tool.Result, error) {
 		return tool.Result{Text: strings.Repeat("0123456789", 20_000)}, nil
+	}},
+	scripted{tool.Spec{Name: "reads", Title: "Reads", InputSchema: schema(`"lines":{"type":"integer"}`, "lines")}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		var args struct{ Lines int }
+		if err := json.Unmarshal(in.Arguments, &args); err != nil {
+			return tool.Result{}, err
+		}
+		var b strings.Builder
+		for i := range args.Lines {
+			fmt.Fprintf(&b, "Line %d of the log.\n", i)
+		}
+		return tool.Result{Text: b.String()}, nil
 	}},
 	scripted{tool.Spec{Name: "silent", Title: "Silent"}, func(context.Context, tool.Invocation) (tool.Result, error) { return tool.Result{}, nil }},
 	scripted{tool.Spec{Name: "garbled", Title: "Garbled"}, func(context.Context, tool.Invocation) (tool.Result, error) {

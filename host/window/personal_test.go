@@ -61,7 +61,7 @@ func TestFilesOfLaterMessagesStandWholeFirst(t *testing.T) {
 	if got := out[2].Content(); !strings.HasPrefix(got, "two\n\n=== attached file \"c.txt\", id c, ") || !strings.HasSuffix(got, "abc\n=== end of file c ===") {
 		t.Errorf("%.80q", got)
 	}
-	if _, _, err := Fit("", out, nil, 6000, false); err != nil {
+	if _, err := Fit(Ask{History: out, Latest: 2, ContextTokens: 6000}); err != nil {
 		t.Error(err)
 	}
 }

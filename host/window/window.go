@@ -1,7 +1,7 @@
 // Package window fits a conversation into a model's context window. The whole
-// history comes in, the messages to send go out, with the oldest exchanges left
-// out where they do not fit. It knows messages and budgets, and nothing of runs,
-// packets or storage.
+// history comes in, the messages to send go out: where they do not fit, results of
+// tools are left out first and the oldest exchanges after them. It knows messages
+// and budgets, and nothing of runs, packets or storage.
 package window
 
 import (
@@ -10,70 +10,216 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 )
 
-// ErrTooLong is returned when the system message, the tools and the latest
-// exchange alone exceed the window.
+// ErrTooLong is returned when the system message, the tools and the person's latest
+// message alone exceed the window, with what followed that message as short as it
+// can be.
 var ErrTooLong = errors.New("window: the latest message does not fit the context window")
 
 // replyShare is the part of the window that is kept for the answer: a quarter.
 const replyShare = 4
 
-// Fit returns the messages to send: the system message, then as many whole
-// exchanges of history as fit, always with the latest one. An exchange is a user
-// message and all that followed it up to the next, so a tool result is never
-// sent without its call. contextTokens is the size of the window, 0 for one that
-// is not known and then not limited. Images count where the model sees them. dropped counts the messages left out.
-func Fit(system string, history []llm.Message, tools []llm.ToolDef, contextTokens int, sees bool) (messages []llm.Message, dropped int, err error) {
-	from := 0
-	if contextTokens > 0 {
-		budget := contextTokens - contextTokens/replyShare - Tokens(system) - toolTokens(tools)
-		if from, err = firstThatFits(history, budget, sees); err != nil {
-			return nil, 0, err
-		}
-	}
-	messages = make([]llm.Message, 0, len(history)-from+1)
-	if system != "" {
-		messages = append(messages, llm.Message{Role: llm.RoleSystem, Text: system})
-	}
-	return append(messages, history[from:]...), from, nil
+// Ask is what is to be fitted.
+type Ask struct {
+	System  string
+	History []llm.Message
+	// Latest is the index in History of the person's latest message. It is always
+	// sent.
+	Latest int
+	// Tools are on offer. Recall, where it is not nil, is offered besides when
+	// something of a result is left out, and counts only then.
+	Tools  []llm.ToolDef
+	Recall *llm.ToolDef
+	// ContextTokens is the size of the window, 0 for one that is not known and then
+	// not limited.
+	ContextTokens int
+	// Sees tells that images count.
+	Sees bool
 }
 
-// firstThatFits walks back over whole exchanges.
-func firstThatFits(history []llm.Message, budget int, sees bool) (int, error) {
-	from, used := len(history), 0
-	for i := len(history) - 1; i >= 0; i-- {
-		used += messageTokens(history[i], sees)
-		if used > budget {
+// Fitted is what is to be sent.
+type Fitted struct {
+	Messages []llm.Message
+	// Dropped counts the messages that are left out, LeftOut the results in Messages
+	// that are left out or shortened to save room, and Capped those of which no more
+	// than MaxShownRunes are ever sent.
+	Dropped, LeftOut, Capped int
+}
+
+// Partial tells whether something of a result in Messages is not sent.
+func (f Fitted) Partial() bool { return f.LeftOut+f.Capped > 0 }
+
+// Fit returns the system message and as much of the history as fits. What does not
+// fit gives way in this order, and only as far as it must:
+//
+//  1. Results of tools, the oldest first, but those of the last cycle. A line stands
+//     for each and names its handle.
+//  2. Whole exchanges, the oldest first. An exchange is a message of the person and
+//     all that followed it.
+//  3. The middle of the last cycle's results, of the largest first.
+//  4. Earlier cycles since the latest message, the oldest first.
+//
+// A call is always sent with its result. The history that came in is not changed.
+func Fit(ask Ask) (Fitted, error) {
+	f := newFitting(ask)
+	if !f.fits() {
+		f.leaveOutResults()
+		f.dropExchanges()
+		f.shortenLastCycle()
+		f.dropCycles()
+	}
+	if !f.fits() {
+		return Fitted{}, ErrTooLong
+	}
+	return f.fitted(), nil
+}
+
+// fitting is a history on its way into the window.
+type fitting struct {
+	Ask
+	// messages are the history's, with results as they are to be sent; gone says
+	// which are not sent.
+	messages []llm.Message
+	gone     []bool
+	// cost is what each message takes, in tokens; used is the sum of those that are
+	// sent.
+	cost []int
+	used int
+	// budget is what they may take, negative for no limit that was met.
+	budget int
+	// cycle is the index of the last cycle's message with calls, or beyond the end.
+	cycle int
+	// shortened says which results are not sent whole for want of room, and capped
+	// which ones for their size alone.
+	shortened, capped map[int]bool
+	// own says that messages is not the caller's any more.
+	own bool
+}
+
+func newFitting(ask Ask) *fitting {
+	f := &fitting{
+		Ask: ask, messages: ask.History, gone: make([]bool, len(ask.History)), cost: make([]int, len(ask.History)),
+		cycle: lastCycle(ask.History, ask.Latest), shortened: map[int]bool{}, capped: map[int]bool{},
+	}
+	f.capResults()
+	for i, m := range f.messages {
+		f.cost[i] = messageTokens(m, f.Sees)
+		f.used += f.cost[i]
+	}
+	f.budget = f.ContextTokens - f.ContextTokens/replyShare - Tokens(f.System) - toolTokens(f.Tools)
+	if f.Recall != nil && (len(f.capped) > 0 || !f.fits()) {
+		f.budget -= toolTokens([]llm.ToolDef{*f.Recall})
+	}
+	return f
+}
+
+// lastCycle returns the index of the last message with calls after latest, if no
+// answer followed it, else the number of messages.
+func lastCycle(history []llm.Message, latest int) int {
+	for i := len(history) - 1; i > latest; i-- {
+		if history[i].Role == llm.RoleAssistant {
+			if len(history[i].ToolCalls) > 0 {
+				return i
+			}
 			break
 		}
-		if history[i].Role == llm.RoleUser {
+	}
+	return len(history)
+}
+
+func (f *fitting) fits() bool { return f.ContextTokens <= 0 || f.used <= f.budget }
+
+// replace sets the text of a message.
+func (f *fitting) replace(i int, text string) {
+	if !f.own {
+		f.messages, f.own = append([]llm.Message(nil), f.messages...), true
+	}
+	f.messages[i].Text = text
+	f.used -= f.cost[i]
+	f.cost[i] = messageTokens(f.messages[i], f.Sees)
+	f.used += f.cost[i]
+}
+
+// drop leaves out the messages from i up to, without, end.
+func (f *fitting) drop(i, end int) {
+	for ; i < end; i++ {
+		if !f.gone[i] {
+			f.gone[i] = true
+			f.used -= f.cost[i]
+		}
+	}
+}
+
+// dropExchanges leaves out whole exchanges before the latest.
+func (f *fitting) dropExchanges() {
+	from := 0
+	for i := 1; i <= f.Latest && i < len(f.messages) && !f.fits(); i++ {
+		if f.messages[i].Role == llm.RoleUser {
+			f.drop(from, i)
 			from = i
 		}
 	}
-	if from == len(history) && len(history) > 0 {
-		return 0, ErrTooLong
+}
+
+// dropCycles leaves out cycles since the latest message, before the last: a message
+// of the model with what followed it up to its next.
+func (f *fitting) dropCycles() {
+	from := f.Latest + 1
+	for i := from + 1; i <= f.cycle && i < len(f.messages) && !f.fits(); i++ {
+		if f.messages[i].Role == llm.RoleAssistant {
+			f.drop(from, i)
+			from = i
+		}
 	}
-	return from, nil
+}
+
+func (f *fitting) fitted() Fitted {
+	out := Fitted{Messages: make([]llm.Message, 0, len(f.messages)+1)}
+	if f.System != "" {
+		out.Messages = append(out.Messages, llm.Message{Role: llm.RoleSystem, Text: f.System})
+	}
+	for i, m := range f.messages {
+		switch {
+		case f.gone[i]:
+			out.Dropped++
+			continue
+		case f.shortened[i]:
+			out.LeftOut++
+		case f.capped[i]:
+			out.Capped++
+		}
+		out.Messages = append(out.Messages, m)
+	}
+	return out
 }
 
 func messageTokens(m llm.Message, sees bool) int {
 	const frame = 4 // role and separators
-	n := frame + Tokens(m.Content())
+	n := Tokens(m.Content())
+	for _, c := range m.ToolCalls {
+		n += frame + Tokens(c.Name) + Tokens(c.Arguments)
+	}
+	if m.Native != nil { // sent in place of the rest, by the adapter that made it
+		n = max(n, Tokens(string(m.Native.Data)))
+	}
 	if sees && m.HasImages() {
 		_, images := m.Seen()
 		n += len(images) * llm.ImageTokens
 	}
-	for _, c := range m.ToolCalls {
-		n += frame + Tokens(c.Name) + Tokens(c.Arguments)
-	}
-	return n
+	return frame + n
 }
 
 func toolTokens(tools []llm.ToolDef) int {
 	n := 0
 	for _, t := range tools {
-		n += Tokens(t.Name) + Tokens(t.Description) + Tokens(string(t.Parameters))
+		n += ToolTokens(t)
 	}
 	return n
+}
+
+// ToolTokens estimates how many tokens the definition of a tool takes, on the high
+// side.
+func ToolTokens(t llm.ToolDef) int {
+	return Tokens(t.Name) + Tokens(t.Description) + Tokens(string(t.Parameters))
 }
 
 // Tokens estimates how many tokens a text takes, on the high side, as llm.Tokens

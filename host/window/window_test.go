@@ -22,10 +22,11 @@ func exchange(size int) []llm.Message {
 
 func TestFitDropsWholeExchangesFromTheOldest(t *testing.T) {
 	history := append(append(exchange(100), exchange(100)...), llm.Message{Role: llm.RoleUser, Text: "now"})
-	messages, dropped, err := Fit("system", history, nil, 700, false)
-	if err != nil || dropped != 4 {
-		t.Fatalf("dropped %d, %v; want 4", dropped, err)
+	fitted, err := Fit(Ask{System: "system", History: history, Latest: 8, ContextTokens: 600})
+	if err != nil || fitted.Dropped != 4 || fitted.LeftOut != 1 {
+		t.Fatalf("dropped %d, left out %d, %v; want 4 and 1", fitted.Dropped, fitted.LeftOut, err)
 	}
+	messages := fitted.Messages
 	if messages[0].Role != llm.RoleSystem || messages[1].Role != llm.RoleUser || len(messages) != 6 {
 		t.Errorf("got %d messages beginning %s, %s", len(messages), messages[0].Role, messages[1].Role)
 	}
@@ -33,14 +34,14 @@ func TestFitDropsWholeExchangesFromTheOldest(t *testing.T) {
 
 func TestFitKeepsAllWhereTheWindowIsUnknown(t *testing.T) {
 	history := exchange(100_000)
-	messages, dropped, err := Fit("", history, nil, 0, false)
-	if err != nil || dropped != 0 || len(messages) != len(history) {
-		t.Errorf("got %d messages, %d dropped, %v", len(messages), dropped, err)
+	fitted, err := Fit(Ask{History: history})
+	if err != nil || fitted.Dropped != 0 || len(fitted.Messages) != len(history) {
+		t.Errorf("got %d messages, %d dropped, %v", len(fitted.Messages), fitted.Dropped, err)
 	}
 }
 
 func TestFitRefusesALatestExchangeThatCannotFit(t *testing.T) {
-	if _, _, err := Fit("", exchange(1000), nil, 500, false); !errors.Is(err, ErrTooLong) {
+	if _, err := Fit(Ask{History: exchange(1000), ContextTokens: 500}); !errors.Is(err, ErrTooLong) {
 		t.Errorf("got %v, want ErrTooLong", err)
 	}
 }

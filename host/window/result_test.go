@@ -1,0 +1,214 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/bulkhead-host/bulkhead/host/llm"
+)
+
+var recall = llm.ToolDef{Name: "recall_result", Description: "Shows it."}
+
+// cycle is a call with its result.
+func cycle(id, result string) []llm.Message {
+	return []llm.Message{
+		{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: id, Name: "read", Arguments: "{}"}}},
+		{Role: llm.RoleTool, ToolCallID: id, ToolName: "read", Text: result},
+	}
+}
+
+func texts(messages []llm.Message) (out []string) {
+	for _, m := range messages {
+		if m.Role == llm.RoleTool {
+			out = append(out, m.Text)
+		}
+	}
+	return out
+}
+
+func TestOldResultsGiveWayBeforeExchanges(t *testing.T) {
+	big := strings.Repeat("abc", 300)
+	history := slices.Concat([]llm.Message{{Role: llm.RoleUser, Text: "one"}}, cycle("1", big), cycle("2", big),
+		[]llm.Message{{Role: llm.RoleAssistant, Text: "ok"}, {Role: llm.RoleUser, Text: "two"}}, cycle("3", big))
+	fitted, err := Fit(Ask{History: history, Latest: 6, Recall: &recall, ContextTokens: 1100})
+	if err != nil || fitted.Dropped != 0 || fitted.LeftOut != 1 {
+		t.Fatalf("%+v, %v", fitted, err)
+	}
+	want := []string{"[r1: result of read, 900 characters, left out to save room. recall_result shows it.]", big, big}
+	if got := texts(fitted.Messages); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if history[2].Text != big {
+		t.Error("the history that came in was changed")
+	}
+}
+
+func TestTheLastCyclesResultsAreShortenedOnlyWhenNothingElseHelps(t *testing.T) {
+	big, small := strings.Repeat("x", 6000)+"END", "small"
+	history := slices.Concat([]llm.Message{{Role: llm.RoleUser, Text: "one"}, {Role: llm.RoleAssistant, Text: strings.Repeat("abc", 200)}, {Role: llm.RoleUser, Text: "two"}},
+		[]llm.Message{{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "read"}, {ID: "2", Name: "read"}}},
+			{Role: llm.RoleTool, ToolCallID: "1", ToolName: "read", Text: big}, {Role: llm.RoleTool, ToolCallID: "2", ToolName: "read", Text: small}})
+	fitted, err := Fit(Ask{History: history, Latest: 2, Recall: &recall, ContextTokens: 1200})
+	if err != nil || fitted.Dropped != 2 || fitted.LeftOut != 1 {
+		t.Fatalf("%+v, %v", fitted, err)
+	}
+	got := texts(fitted.Messages)
+	if !strings.HasPrefix(got[0], "xxx") || !strings.HasSuffix(got[0], "END") || got[1] != small {
+		t.Errorf("got %q", got)
+	}
+	if want := "[r1: result of read, 6,003 characters; those from offset "; !strings.Contains(got[0], want) {
+		t.Errorf("no %q in %q", want, got[0])
+	}
+	if fitted, err = Fit(Ask{History: history, Latest: 2, ContextTokens: 3200}); err != nil || fitted.Dropped != 0 || fitted.LeftOut != 0 {
+		t.Errorf("where all fits something was left out: %+v, %v", fitted, err)
+	}
+}
+
+func TestAResultBeyondWhatIsEverSentIsCappedAndNamed(t *testing.T) {
+	fitted, err := Fit(Ask{History: slices.Concat([]llm.Message{{Role: llm.RoleUser, Text: "q"}}, cycle("1", strings.Repeat("é", MaxShownRunes+7))), Recall: &recall})
+	if err != nil || fitted.LeftOut != 0 || fitted.Capped != 1 || !fitted.Partial() {
+		t.Fatalf("%d left out, %d capped, %v", fitted.LeftOut, fitted.Capped, err)
+	}
+	text := texts(fitted.Messages)[0]
+	if want := "\n[r1: result of read, 100,007 characters; those from offset 100,000 to 100,007 are left out to save room. recall_result shows them.]"; !strings.HasSuffix(text, want) {
+		t.Errorf("ends with %q", text[len(text)-200:])
+	}
+}
+
+func TestEarlierCyclesGiveWayWhenTheirCallsAloneAreTooMuch(t *testing.T) {
+	history := []llm.Message{{Role: llm.RoleUser, Text: "q"}}
+	for i := range 20 {
+		c := cycle(fmt.Sprint(i), "done")
+		c[0].ToolCalls[0].Arguments = strings.Repeat("abc", 100)
+		history = append(history, c...)
+	}
+	fitted, err := Fit(Ask{History: history, ContextTokens: 800})
+	if err != nil || fitted.Dropped == 0 || fitted.Messages[0].Text != "q" || fitted.Messages[len(fitted.Messages)-1].ToolCallID != "19" {
+		t.Errorf("%d dropped, %v", fitted.Dropped, err)
+	}
+}
+
+// TestWhatIsSentFitsAndKeepsEachCallWithItsResult holds for any history: what is
+// sent fits, it has the latest message, each call has its one result, the handle in
+// each line that stands for a result is that result's, and what is not shortened is
+// what it was.
+func TestWhatIsSentFitsAndKeepsEachCallWithItsResult(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ask := drawAsk(t)
+		fitted, err := Fit(ask)
+		if err != nil {
+			if !errors.Is(err, ErrTooLong) {
+				t.Fatal(err)
+			}
+			return
+		}
+		tools := ask.Tools
+		if fitted.Partial() && ask.Recall != nil {
+			tools = append(slices.Clone(tools), *ask.Recall)
+		}
+		used := Tokens(ask.System) + toolTokens(tools)
+		for _, m := range fitted.Messages {
+			if m.Role != llm.RoleSystem {
+				used += messageTokens(m, ask.Sees)
+			}
+		}
+		if budget := ask.ContextTokens - ask.ContextTokens/replyShare; used > budget {
+			t.Fatalf("%d tokens in a budget of %d", used, budget)
+		}
+		open, latest := map[string]bool{}, false
+		for _, m := range fitted.Messages {
+			latest = latest || m.Role == llm.RoleUser && m.Text == ask.History[ask.Latest].Text
+			if m.Role != llm.RoleTool {
+				if len(open) > 0 {
+					t.Fatalf("calls without results: %v", open)
+				}
+				for _, c := range m.ToolCalls {
+					open[c.ID] = true
+				}
+				continue
+			}
+			if !open[m.ToolCallID] {
+				t.Fatalf("a result without its call: %q", m.ToolCallID)
+			}
+			delete(open, m.ToolCallID)
+			original := resultOf(ask.History, m.ToolCallID)
+			if m.Text != original.Text && !strings.Contains(m.Text, "["+original.Handle+": result of ") {
+				t.Fatalf("%q stands for %s", m.Text, original.Handle)
+			}
+		}
+		if !latest {
+			t.Fatal("the latest message is not sent")
+		}
+	})
+}
+
+func resultOf(history []llm.Message, callID string) Result {
+	n := 0
+	for _, m := range history {
+		if m.Role == llm.RoleTool {
+			if m.ToolCallID == callID {
+				return Results(history)[n]
+			}
+			n++
+		}
+	}
+	return Result{}
+}
+
+func drawAsk(t *rapid.T) Ask {
+	ask := Ask{System: "Be brief.", ContextTokens: rapid.IntRange(300, 6000).Draw(t, "window")}
+	if rapid.Bool().Draw(t, "recall") {
+		ask.Recall = &recall
+	}
+	size := rapid.IntRange(1, 3000)
+	for q := range rapid.IntRange(1, 3).Draw(t, "questions") {
+		ask.Latest = len(ask.History)
+		ask.History = append(ask.History, llm.Message{Role: llm.RoleUser, Text: fmt.Sprintf("question %d", q)})
+		for range rapid.IntRange(0, 4).Draw(t, "cycles") {
+			m := llm.Message{Role: llm.RoleAssistant}
+			var results []llm.Message
+			for range rapid.IntRange(1, 3).Draw(t, "calls") {
+				id := fmt.Sprintf("c%d.%d", len(ask.History), len(results))
+				m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: id, Name: "read", Arguments: "{}"})
+				results = append(results, llm.Message{Role: llm.RoleTool, ToolCallID: id, ToolName: "read",
+					Text: strings.Repeat(rapid.SampledFrom([]string{"a", "é"}).Draw(t, "letter"), size.Draw(t, "size"))})
+			}
+			ask.History = append(append(ask.History, m), results...)
+			if rapid.IntRange(0, 5).Draw(t, "told") == 0 {
+				ask.History = append(ask.History, llm.Message{Role: llm.RoleUser, Text: NoTools})
+			}
+		}
+		if rapid.Bool().Draw(t, "answered") {
+			ask.History = append(ask.History, llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("word ", size.Draw(t, "words")/5)})
+		}
+	}
+	return ask
+}
+
+func TestATextIsCutAtATokenAndNeverInACharacter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text, n := rapid.String().Draw(t, "text"), rapid.IntRange(0, 40).Draw(t, "tokens")
+		for _, part := range []string{Prefix(text, n), suffix(text, n)} {
+			if Tokens(part) > n || utf8.ValidString(text) && !utf8.ValidString(part) {
+				t.Fatalf("%q of %q takes %d tokens", part, text, Tokens(part))
+			}
+			if Tokens(text) <= n && part != text {
+				t.Fatalf("%q is cut to %q and would fit %d tokens", text, part, n)
+			}
+		}
+	})
+}
+
+func TestNumbersAreGroupedByThrees(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 41200: "41,200", 1234567: "1,234,567"} {
+		if got := Grouped(n); got != want {
+			t.Errorf("Grouped(%d) is %q, want %q", n, got, want)
+		}
+	}
+}
