@@ -29,10 +29,12 @@ type postAck struct {
 	SessionID     string   `json:"session_id"`
 	UserMessageID string   `json:"user_message_id,omitempty"`
 	MessageIDs    []string `json:"message_ids,omitempty"`
+	// Text is the message as it is stored, where that is not what was sent.
+	Text string `json:"text,omitempty"`
 }
 
 func ackOf(a turn.Ack) postAck {
-	return postAck{a.Run, a.Epoch, a.SessionID, a.UserMessageID, a.MessageIDs}
+	return postAck{a.Run, a.Epoch, a.SessionID, a.UserMessageID, a.MessageIDs, a.Text}
 }
 
 // postMessage starts a run and answers with its ack, its events or its whole.

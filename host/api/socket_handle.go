@@ -18,6 +18,8 @@ type ackFrame struct {
 	UserMessageID string          `json:"user_message_id,omitempty"`
 	MessageID     string          `json:"message_id,omitempty"`
 	MessageIDs    []string        `json:"message_ids,omitempty"`
+	// Text is the message as it is stored, where that is not what was sent.
+	Text string `json:"text,omitempty"`
 }
 
 // attachAck grants an attach.
@@ -73,7 +75,7 @@ func (s *socket) handleSend(ctx context.Context, id json.RawMessage, body sendBo
 		return err
 	}
 	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID,
-		UserMessageID: ack.UserMessageID, MessageIDs: ack.MessageIDs})
+		UserMessageID: ack.UserMessageID, MessageIDs: ack.MessageIDs, Text: ack.Text})
 }
 
 func (s *socket) handleRegenerate(ctx context.Context, id json.RawMessage, f *regenerateFrame) error {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
 // wire is the client's end of a WebSocket.
@@ -36,6 +38,7 @@ type frameIn struct {
 	MessageID     string          `json:"message_id"`
 	LiveRuns      []liveRun       `json:"live_runs"`
 	LatestRun     string          `json:"latest_run"`
+	Text          string          `json:"text"`
 	Packets       []packet.Packet `json:"packets"`
 	Error         Fault           `json:"error"`
 	Topic         string          `json:"topic"`
@@ -172,6 +175,35 @@ func TestSendAnswersWithAckBeforePackets(t *testing.T) {
 	checkSeq(t, packets, 0)
 	if got := textOf(packets); got != "The answer." {
 		t.Errorf("text %q", got)
+	}
+}
+
+// TestAnAckHasTheTextThatIsStoredWhereItIsNotWhatWasSent, over both ways in.
+func TestAnAckHasTheTextThatIsStoredWhereItIsNotWhatWasSent(t *testing.T) {
+	h := newHost(t)
+	h.turns.Screen = func(_ context.Context, _ store.Principal, text string) (turn.Screened, error) {
+		if strings.Contains(text, "forbidden") {
+			return turn.Screened{}, &turn.Error{Code: turn.CodeRefused, Message: "Such messages are not taken here."}
+		}
+		return turn.Screened{Text: strings.ReplaceAll(text, "4711", "[number]")}, nil
+	}
+	h.model.Add(llmtest.Answer().Text("a"), llmtest.Answer().Text("b"), llmtest.Answer().Text("c"))
+	w := h.dial()
+	for text, want := range map[string]string{"My card is 4711.": "My card is [number].", "My card is lost.": ""} {
+		w.write(sendFrameText("a1", text))
+		if ack := w.read(); ack.Type != "ack" || ack.Text != want {
+			t.Errorf("%q: the first frame is %+v", text, ack)
+		}
+		w.until(endsRun)
+	}
+	w.write(sendFrameText("a2", "forbidden"))
+	if nack := w.read(); nack.Type != "nack" || nack.Error.Code != "refused" || nack.Error.Message != "Such messages are not taken here." {
+		t.Errorf("the frame is %+v", nack)
+	}
+	var ack postAck
+	h.call("POST", apiRoot+"/sessions/new/messages", `{"request_id":"`+uuid.NewString()+`","text":"4711"}`, http.StatusAccepted, &ack)
+	if ack.Text != "[number]" {
+		t.Errorf("the reply is %+v", ack)
 	}
 }
 

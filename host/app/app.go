@@ -198,8 +198,12 @@ func (a *App) openModels(context.Context) (err error) {
 }
 
 func (a *App) openTurns(ctx context.Context) error {
+	screened, err := a.screen()
+	if err != nil {
+		return err
+	}
 	a.Turns = turn.New(turn.Config{
-		Store: a.Store, Models: models{a.Models}, Tools: a.tools, Logger: a.Logger, Observe: a.Metrics.Observe,
+		Store: a.Store, Models: models{a.Models}, Tools: a.tools, Screen: screened, Logger: a.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
 			a.Hub.Publish(user, api.Event{Topic: "session", ID: session, Change: "updated"})
 		},

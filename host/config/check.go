@@ -28,6 +28,7 @@ func check(c *Config, where lines) []Mistake {
 	for i, service := range c.LocalServices {
 		k.service(fmt.Sprintf("local_services[%d]", i), service)
 	}
+	k.screen(c.Screen)
 	lineOf := map[string]bool{}
 	for i := range c.Models {
 		k.model(fmt.Sprintf("models[%d]", i), &c.Models[i])

@@ -39,6 +39,9 @@ type Config struct {
 	// private; the grant of the plugin must have them too. Each is named here on
 	// purpose. With egress none they are closed as well. Default none.
 	LocalServices []string `yaml:"local_services"`
+	// Screen are the rules that what people write is held to, in this order. Default
+	// none.
+	Screen []ScreenRule `yaml:"screen"`
 	// Probe tells whether the host looks for a model server on this machine when
 	// it starts. Default true.
 	Probe bool `yaml:"probe"`
@@ -126,6 +129,7 @@ func (c Config) With(overrides ...Override) (Config, error) {
 	c.AllowedOrigins = slices.Clone(c.AllowedOrigins)
 	c.Models = slices.Clone(c.Models)
 	c.LocalServices = slices.Clone(c.LocalServices)
+	c.Screen = slices.Clone(c.Screen)
 	for _, o := range overrides {
 		o(&c)
 	}

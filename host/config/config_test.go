@@ -211,6 +211,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("models: &a [*a]\n"))
 	f.Add([]byte("a: &x {<<: *x}\n"))
 	f.Add([]byte("models:\n - name: ${env:}\n"))
+	f.Add([]byte("screen:\n - {name: a, pattern: '(x)|y', action: replace, replacement: '$1$$'}\n"))
 	f.Add([]byte("\xff\xfe"))
 	f.Add([]byte("listen: !!binary aGk=\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

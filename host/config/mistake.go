@@ -89,9 +89,11 @@ func kindWords(goType string) string {
 		return "true or false"
 	case goType == "[]config.fileModel":
 		return "a list of models, each beginning with \"- name:\""
+	case goType == "[]config.ScreenRule":
+		return "a list of rules, each beginning with \"- name:\""
 	case strings.HasPrefix(goType, "[]"):
 		return "a list"
-	case strings.HasSuffix(goType, "fileModel"), strings.HasSuffix(goType, "file"):
+	case strings.HasSuffix(goType, "fileModel"), strings.HasSuffix(goType, "ScreenRule"), strings.HasSuffix(goType, "file"):
 		return "settings of the form \"name: value\""
 	}
 	return "text"

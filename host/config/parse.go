@@ -21,14 +21,15 @@ const maxFileBytes = 1 << 20
 // file is the YAML's own shape: Config with keys as text and with what was left
 // out told apart.
 type file struct {
-	Listen         *string     `yaml:"listen"`
-	AllowedOrigins []string    `yaml:"allowed_origins"`
-	Models         []fileModel `yaml:"models"`
-	DefaultModel   string      `yaml:"default_model"`
-	Egress         *string     `yaml:"egress"`
-	LocalServices  []string    `yaml:"local_services"`
-	Probe          *bool       `yaml:"probe"`
-	Log            string      `yaml:"log"`
+	Listen         *string      `yaml:"listen"`
+	AllowedOrigins []string     `yaml:"allowed_origins"`
+	Models         []fileModel  `yaml:"models"`
+	DefaultModel   string       `yaml:"default_model"`
+	Egress         *string      `yaml:"egress"`
+	LocalServices  []string     `yaml:"local_services"`
+	Probe          *bool        `yaml:"probe"`
+	Log            string       `yaml:"log"`
+	Screen         []ScreenRule `yaml:"screen"`
 }
 
 type fileModel struct {
@@ -45,8 +46,11 @@ type fileModel struct {
 // settings lists the names that a type of the file has.
 func settings(goType string) string {
 	t := reflect.TypeFor[file]()
-	if strings.HasSuffix(goType, "fileModel") {
+	switch {
+	case strings.HasSuffix(goType, "fileModel"):
 		t = reflect.TypeFor[fileModel]()
+	case strings.HasSuffix(goType, "ScreenRule"):
+		t = reflect.TypeFor[ScreenRule]()
 	}
 	return strings.Join(names(t), ", ")
 }
@@ -150,6 +154,7 @@ func build(in *file, where lines, r Resolver) (Config, []Mistake) {
 	c.DefaultModel = in.DefaultModel
 	c.AllowedOrigins = in.AllowedOrigins
 	c.LocalServices = in.LocalServices
+	c.Screen = in.Screen
 	for i, m := range in.Models {
 		at := fmt.Sprintf("models[%d].", i)
 		c.Models = append(c.Models, Model{

@@ -60,6 +60,9 @@ const (
 	CodeCycleLimit Code = "cycle_limit"
 	// CodeTooManyCalls: a step asked for more calls than one step may make.
 	CodeTooManyCalls Code = "too_many_calls"
+	// CodeMessageChanged: a rule of the host replaced parts of a message before it was
+	// stored.
+	CodeMessageChanged Code = "message_changed"
 	// CodeNotSaved: the outcome of a run cannot be written yet.
 	CodeNotSaved Code = "not_saved"
 )
@@ -97,6 +100,7 @@ var Codes = map[Code]CodeInfo{
 	CodeCutOff:           {"The answer reached the model's output limit and is cut off.", false},
 	CodeCycleLimit:       {"The limit of tool rounds was reached; the model answers with what it has.", false},
 	CodeTooManyCalls:     {"The model asked for more tool calls at once than are run; the first ones were.", false},
+	CodeMessageChanged:   {"Parts of your message were replaced before it was stored.", false},
 	CodeNotSaved:         {"The answer cannot be saved right now; the disk may be full. It is kept in memory and saved as soon as that works.", false},
 }
 

@@ -36,16 +36,16 @@ func TestToolsThatTheRequestAllowsAndAreNotThereAreNoticed(t *testing.T) {
 
 func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 	f := newFixture(t)
-	f.Screen = func(_ context.Context, _ store.Principal, text string) (string, error) {
+	f.Screen = func(_ context.Context, _ store.Principal, text string) (Screened, error) {
 		switch {
 		case strings.Contains(text, "forbidden"):
-			return "", &Error{Code: CodeRefused, Message: "Such messages are not taken here."}
+			return Screened{}, &Error{Code: CodeRefused, Message: "Such messages are not taken here."}
 		case strings.Contains(text, "broken"):
-			return "", errors.New("a secret of the hook")
+			return Screened{}, errors.New("a secret of the hook")
 		case strings.Contains(text, "empty"):
-			return " ", nil
+			return Screened{Text: " "}, nil
 		}
-		return strings.ReplaceAll(text, "4711", "[number]"), nil
+		return Screened{strings.ReplaceAll(text, "4711", "[number]"), []packet.Notice{packet.NewNotice(packet.CodeMessageChanged, "")}}, nil
 	}
 	for text, code := range map[string]string{"forbidden": CodeRefused, "broken": CodeInternal, "empty": CodeInvalid} {
 		_, err := f.Send(t.Context(), f.owner, Send{Text: text})
@@ -56,7 +56,9 @@ func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 	}
 	f.server.Add(llmtest.Answer().Text("Noted."))
 	ack := f.send(Send{Text: "My card is 4711.", RequestID: "6a9d2b6e-3c0f-4d27-a4d5-0d2f10a0f5b1"})
-	f.read(ack.Run)
+	if told := find[packet.Notice](f.read(ack.Run)); len(told) != 1 || told[0].Code != packet.CodeMessageChanged || ack.Text != "My card is [number]." {
+		t.Errorf("told %+v, the ack has %q", told, ack.Text)
+	}
 	m, err := f.store.Message(t.Context(), f.owner, ack.UserMessageID)
 	if err != nil || m.Text != "My card is [number]." {
 		t.Errorf("stored %q, %v", m.Text, err)

@@ -68,6 +68,8 @@ type Ack struct {
 	UserMessageID string
 	// MessageIDs are the answers being written, by model index.
 	MessageIDs []string
+	// Text is the message as it is stored, where that is not what was sent.
+	Text string
 }
 
 // Send takes a message. When it returns without an error the message is on disk
@@ -79,11 +81,12 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 	if err := s.checkFiles(ctx, p, in.Files); err != nil {
 		return Ack{}, err
 	}
-	body := hash(in) // of what the person sent
-	var err error
-	if in.Text, err = s.screen(ctx, p, in.Text); err != nil {
+	body, sent := hash(in), in.Text // what the person sent
+	screened, err := s.screen(ctx, p, in.Text)
+	if err != nil {
 		return Ack{}, err
 	}
+	in.Text = screened.Text
 	begin := store.BeginRun{
 		RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID, Text: in.Text,
 		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files, Agent: in.AgentID,
@@ -95,23 +98,27 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 	if begin.Parent != "" {
 		missing = CodeUnknownMessage
 	}
-	return s.begin(ctx, p, begin, in.Models, selection{allow: in.Tools, forced: in.ForcedTool}, missing)
+	ack, err := s.begin(ctx, p, begin, in.Models, selection{allow: in.Tools, forced: in.ForcedTool}, missing, screened.Notices...)
+	if in.Text != sent && err == nil {
+		ack.Text = in.Text
+	}
+	return ack, err
 }
 
 // screen lets the hook see a message. What it makes of it is held to the same rules.
-func (s *Service) screen(ctx context.Context, p store.Principal, text string) (string, error) {
+func (s *Service) screen(ctx context.Context, p store.Principal, text string) (Screened, error) {
 	if s.Screen == nil {
-		return text, nil
+		return Screened{Text: text}, nil
 	}
-	text, err := s.Screen(ctx, p, text)
+	screened, err := s.Screen(ctx, p, text)
 	var known *Error
 	switch {
 	case errors.As(err, &known):
-		return "", known
+		return Screened{}, known
 	case err != nil:
-		return "", s.fault(fmt.Errorf("screen a message: %w", err), CodeInternal)
+		return Screened{}, s.fault(fmt.Errorf("screen a message: %w", err), CodeInternal)
 	}
-	return text, checkText(text)
+	return screened, checkText(screened.Text)
 }
 
 // Regenerate answers a message once more, by the same agent, as a sibling of the
@@ -143,7 +150,9 @@ func (sel selection) takes(name string) bool {
 	return sel.agent.Names(name) && (sel.allow == nil || slices.Contains(sel.allow, name))
 }
 
-func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRun, names []string, sel selection, missing string) (Ack, error) {
+// begin works out the setup of a run and sets it going. missing is the code for a
+// session or message that is not there; notices begin the run.
+func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRun, names []string, sel selection, missing string, notices ...packet.Notice) (Ack, error) {
 	agent, ofAgent, err := s.agent(ctx, &in)
 	if err != nil {
 		return Ack{}, err
@@ -167,7 +176,7 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 	}
 	begun, err := s.start(ctx, p, in, setup{
 		agent: agent, models: models, tools: tools, forced: sel.forced, noServerTools: !sel.takes(llm.SearchTool), private: private,
-		notices: slices.Concat(ofAgent, ofModel, ofTools),
+		notices: slices.Concat(notices, ofAgent, ofModel, ofTools),
 	})
 	if err != nil {
 		if fault, ok := err.(*Error); ok {

@@ -48,12 +48,20 @@ type Config struct {
 	// Screen sees a person's message before it is stored and may rewrite it, or refuse
 	// it with an *Error, best of CodeRefused; nil to take every message as it is. It
 	// is asked again when a request is repeated.
-	Screen func(ctx context.Context, p store.Principal, text string) (string, error)
+	Screen func(ctx context.Context, p store.Principal, text string) (Screened, error)
 	// Observe is shown every packet of every run, those of one run in order and
 	// one at a time, by a reader of its own that keeps nobody waiting; nil for
 	// nobody.
 	Observe func(packet.Packet)
 	Logger  *slog.Logger
+}
+
+// Screened is a message that Config.Screen took.
+type Screened struct {
+	// Text is what is stored.
+	Text string
+	// Notices tell the person what was changed; they begin the run.
+	Notices []packet.Notice
 }
 
 // Service runs turns. Make one with New, call Recover before the first request

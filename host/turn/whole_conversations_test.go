@@ -20,12 +20,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/anthropic"
 	"github.com/bulkhead-host/bulkhead/host/llm/ollama"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
+	"github.com/bulkhead-host/bulkhead/host/screen"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
@@ -87,7 +89,9 @@ type conversation struct {
 	removed       bool
 	cycles        int
 	contextTokens int
-	replies       map[string][]scriptedReply
+	// rules are what messages are held to.
+	rules   []config.ScreenRule
+	replies map[string][]scriptedReply
 }
 
 // scriptedReply is what the server answers to one request of a model.
@@ -174,6 +178,9 @@ func (c *conversation) set(key, value string) (err error) {
 		c.agent.MaxCycles, err = strconv.Atoi(value)
 	case "agent_removed":
 		c.removed, err = strconv.ParseBool(value)
+	case "replace":
+		pattern, replacement, _ := strings.Cut(value, " => ")
+		c.rules = append(c.rules, config.ScreenRule{Name: pattern, Pattern: pattern, Action: config.ScreenReplace, Replacement: replacement})
 	case "max_cycles":
 		c.cycles, err = strconv.Atoi(value)
 	case "context_tokens":
@@ -535,9 +542,27 @@ func (f *fixture) opened(c *conversation, url string) {
 	}
 	f.store, f.owner = st, owner.Principal()
 	f.Service = New(Config{
-		Store: st, Models: ms, MaxCycles: c.cycles,
+		Store: st, Models: ms, MaxCycles: c.cycles, Screen: c.screen(f.t),
 		Tools: func(context.Context, string) ([]tool.Tool, error) { return tools, nil },
 	})
+}
+
+// screen holds messages to the conversation's rules, as the host does to those of
+// its configuration.
+func (c *conversation) screen(t *testing.T) func(context.Context, store.Principal, string) (Screened, error) {
+	t.Helper()
+	rules, err := screen.New(c.rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(_ context.Context, _ store.Principal, text string) (Screened, error) {
+		out, err := rules.Apply(text, MaxTextBytes)
+		taken := Screened{Text: out.Text}
+		for _, told := range out.Told {
+			taken.Notices = append(taken.Notices, packet.NewNotice(packet.CodeMessageChanged, told))
+		}
+		return taken, err
+	}
 }
 
 // canonical puts packets of parallel models and of parallel calls into the order of

@@ -129,6 +129,8 @@ export interface Ack extends Partial<RunRef> {
   user_message_id?: string;
   message_id?: string;
   message_ids?: string[];
+  /** The message as it is stored, where that is not what was sent. */
+  text?: string;
   live_runs?: RunRef[];
   latest_run?: string;
   reset?: boolean;

@@ -248,7 +248,7 @@ class Conversation {
     this.onChange();
     const id = ack.user_message_id ?? '';
     if (id === '' || this.messages.some((m) => m.id === id)) return;
-    const question: api.Message = { id, role: 'user', text: body.text, status: 'completed', created_at: new Date().toISOString() };
+    const question: api.Message = { id, role: 'user', text: ack.text ?? body.text, status: 'completed', created_at: new Date().toISOString() };
     if (body.parent_message_id !== undefined && body.parent_message_id !== 'root') question.parent_id = body.parent_message_id;
     if (files.length > 0) question.files = files;
     this.messages = [...this.messages, question];
