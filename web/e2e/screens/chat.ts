@@ -1,6 +1,7 @@
 /** The conversation in every state that it can be in. */
 import type { Page } from '@playwright/test';
 import { SLOW_WORDS, poke } from '../host';
+import { TUTOR, addAgents, removeAgents } from '../agents';
 import { answer, ask, composer, ended, expect, pick, prose } from '../page';
 import { setStage } from '../stage';
 import type { Screen } from './screen';
@@ -270,5 +271,31 @@ export const CHAT: Screen[] = [
       await page.goto('/');
       await page.getByRole('button', { name: /^Model:/ }).click();
     },
+  },
+  {
+    name: 'agent menu',
+    go: async (page) => {
+      await addAgents(page, TUTOR, ...Array.from({ length: 9 }, (_, i) => ({ name: `Keeper ${i + 1}`, instructions: `You keep the light number ${i + 1} and ${'nothing else, '.repeat(12)}ever.` })));
+      await page.goto('/');
+      await page.getByRole('button', { name: /^Agent:/ }).click();
+      await expect(page.getByRole('searchbox', { name: 'Find an agent' })).toBeVisible();
+    },
+    leave: removeAgents,
+  },
+  {
+    name: 'agent asked, and the tools menu',
+    go: async (page) => {
+      await addAgents(page, TUTOR, { name: 'Librarian' });
+      await page.goto('/');
+      await page.getByRole('button', { name: /^Agent:/ }).click();
+      await page.getByRole('group', { name: 'Agent' }).getByRole('button', { name: 'Tutor' }).click();
+      await ask(page, 'How do I declare a capability?');
+      await ended(page);
+      await page.getByRole('button', { name: /^Agent:/ }).click();
+      await page.getByRole('group', { name: 'Agent' }).getByRole('button', { name: 'Librarian' }).click();
+      await page.getByRole('button', { name: /^Tools:/ }).click();
+      await page.getByRole('group', { name: 'Tools' }).getByRole('switch').nth(1).uncheck();
+    },
+    leave: removeAgents,
   },
 ];

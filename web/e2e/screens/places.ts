@@ -1,5 +1,6 @@
 /** The places beside the conversation, the sidebar and what lies over everything. */
 import type { Page } from '@playwright/test';
+import { TUTOR, addAgents, removeAgents } from '../agents';
 import { ask, ended, expect } from '../page';
 import type { Screen } from './screen';
 
@@ -201,6 +202,40 @@ export const PLACES: Screen[] = [
       await refuse(page, 'memories');
       await page.goto('/#/memory');
       await expect(page.getByRole('alert')).toBeVisible();
+    },
+  },
+  {
+    name: 'agents, empty',
+    go: async (page) => {
+      await nothing(page, 'agents', 'agents');
+      await page.goto('/#/agents');
+      await expect(page.getByText('There are no agents yet.')).toBeVisible();
+    },
+  },
+  {
+    name: 'agents',
+    go: async (page) => {
+      await addAgents(page, TUTOR, { name: 'Keeper of the logs of the light at Llanfairpwllgwyngyllgogerychwyrndrobwll', tools: [] });
+      await page.goto('/#/agents');
+      await expect(page.locator('.agents li')).toHaveCount(2);
+      await page.getByRole('button', { name: 'Set up an agent' }).click();
+      const form = page.getByRole('form', { name: 'Set up an agent' });
+      await form.getByLabel('Only these').check();
+      await form.getByLabel('Most cycles').fill('99');
+      await form.getByRole('button', { name: 'Set up' }).click();
+      await expect(form.getByText('Give it a name.')).toBeVisible();
+    },
+    leave: async (page) => {
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await removeAgents(page);
+    },
+  },
+  {
+    name: 'agents, error',
+    go: async (page) => {
+      await refuse(page, 'agents');
+      await page.goto('/#/agents');
+      await expect(page.getByRole('alert')).toContainText('The store is being copied.');
     },
   },
   {

@@ -64,6 +64,31 @@ export interface Tool {
   plugin: string;
   description: string;
   labels: string[] | null;
+  /** It reads or writes memories, which a private conversation does not have. */
+  memory?: boolean;
+}
+
+/** A way to answer that an operator set up. */
+export interface Agent {
+  id: string;
+  name: string;
+  instructions: string;
+  /** null for all. */
+  tools: string[] | null;
+  model?: string;
+  max_cycles?: number;
+  created_at: string;
+  updated_at: string;
+}
+
+/** What a new agent is made of, or what changes in one. */
+export interface AgentBody {
+  name?: string;
+  instructions?: string;
+  tools?: string[] | null;
+  model?: string;
+  /** 0 for the host's limit. */
+  max_cycles?: number;
 }
 
 export interface Session {
@@ -87,6 +112,8 @@ export interface Message {
   text: string;
   model?: string;
   model_index?: number;
+  /** The agent that was asked, or that answered; it may be gone. */
+  agent_id?: string;
   run?: string;
   /** The runs that went on with the answer, oldest first. */
   later_runs?: string[];
@@ -199,6 +226,12 @@ export const chooseModel = (name: string) => call<ModelList>('PUT', '/models/def
 export const refreshModels = () => call<ModelList>('POST', '/models/refresh');
 export const testModel = (model: NewModel) => call<TrialReport>('POST', '/models/test', model);
 export const modelOffers = (provider: string, base_url: string, api_key: string) => call<{ models: string[] }>('POST', '/models/offers', { provider, base_url, api_key });
+export const agents = () => call<{ agents: Agent[] | null }>('GET', '/agents');
+export const addAgent = (body: AgentBody) => call<{ agent: Agent }>('POST', '/agents', body);
+export const changeAgent = (aid: string, body: AgentBody) => call<{ agent: Agent }>('PATCH', `/agents/${id(aid)}`, body);
+export const removeAgent = (aid: string) => call<void>('DELETE', `/agents/${id(aid)}`);
+/** Deletes while the page is going away; nobody is left to hear the outcome. */
+export const removeAgentAtLast = (aid: string) => void fetch(`${BASE}/agents/${id(aid)}`, { method: 'DELETE', keepalive: true });
 export const tools = () => call<{ tools: Tool[] | null }>('GET', '/tools');
 
 export function sessions(before = ''): Promise<{ sessions: Session[] | null; more: boolean }> {

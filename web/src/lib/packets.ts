@@ -160,14 +160,23 @@ export type ServerFrame =
   | { type: 'heartbeat' }
   | { type: 'pong' };
 
+/** Whom a question goes to, and what they may use. */
+export interface Recipients {
+  agent_id?: string;
+  models?: string[];
+  /** The only tools that may be used; all without it. */
+  tools?: string[];
+  /** The tool that has to be used first. */
+  forced_tool?: string;
+}
+
 /** The body of a send, without what the connection adds. */
-export interface SendBody {
+export interface SendBody extends Recipients {
   request_id: string;
   session_id?: string;
   parent_message_id?: string;
   text: string;
   files?: string[];
-  models?: string[];
   /** For a new session: nothing is remembered in it. */
   private?: boolean;
 }

@@ -1,10 +1,8 @@
-/** Who is signed in, which models there are, and which one answers. */
+/** Who is signed in, and which models there are. */
 import * as api from '../lib/api';
 import { link } from './link.svelte';
 
 type Phase = 'starting' | 'in' | 'out' | 'unreachable';
-
-const MODELS_KEY = 'bulkhead.models';
 
 class App {
   phase = $state<Phase>('starting');
@@ -15,21 +13,10 @@ class App {
   defaultModel = $state('');
   /** Whether the host looks for model servers on its machine. */
   looks = $state(false);
-  /** Names of the picked models; empty is the default one. */
-  picked = $state.raw<string[]>(storedModels());
   sidebarOpen = $state(false);
   shortcutsOpen = $state(false);
   /** The fixed sidebar of a wide screen is folded away. */
   sidebarFolded = $state(false);
-
-  /** The models that the next question goes to. */
-  chosen = $derived.by(() => {
-    const known = this.picked.filter((name) => this.models.some((m) => m.name === name));
-    return known.length > 0 ? known : this.defaultModel === '' ? [] : [this.defaultModel];
-  });
-  extractive = $derived(
-    this.chosen.length > 0 && this.chosen.every((n) => this.models.find((m) => m.name === n)?.provider === 'extractive'),
-  );
 
   constructor() {
     link.onFailure = () => void this.#checkSession();
@@ -69,11 +56,6 @@ class App {
     this.modelsError = '';
   }
 
-  pick(names: string[]): void {
-    this.picked = names;
-    localStorage.setItem(MODELS_KEY, JSON.stringify(names));
-  }
-
   async signOut(): Promise<void> {
     try {
       await api.signOut();
@@ -95,15 +77,6 @@ class App {
     link.stop();
     this.user = null;
     this.phase = 'out';
-  }
-}
-
-function storedModels(): string[] {
-  try {
-    const value: unknown = JSON.parse(localStorage.getItem(MODELS_KEY) ?? '[]');
-    return Array.isArray(value) ? value.filter((v): v is string => typeof v === 'string') : [];
-  } catch {
-    return [];
   }
 }
 

@@ -4,7 +4,7 @@
  * late for another is dropped.
  */
 import * as api from '../lib/api';
-import type { Ack, Packet, SendBody } from '../lib/packets';
+import type { Ack, Packet, Recipients, SendBody } from '../lib/packets';
 import { emptyRun, takePackets, type Run } from '../lib/run';
 import { Disconnected, Refused } from '../lib/socket';
 import { turns } from '../lib/thread';
@@ -60,6 +60,8 @@ class Conversation {
 
   /** Runs when a session began or its run ended, so that the list can follow. */
   onChange: () => void = () => undefined;
+  /** Runs when a question was taken: the conversation that it was asked in, '' for a new one, and that one's id now. */
+  onAccepted: (before: string, session: string) => void = () => undefined;
 
   #flushing = false;
   #loading = new Set<string>();
@@ -178,13 +180,12 @@ class Conversation {
   }
 
   /** Asks a question. parent is the message that it follows, '' for the last one. */
-  async send(text: string, models: string[], parent = this.#lastMessage(), files: readonly api.FileRef[] = []): Promise<void> {
+  async send(text: string, to: Recipients, parent = this.#lastMessage(), files: readonly api.FileRef[] = []): Promise<void> {
     if (this.pending || this.liveRun !== '') return;
     this.sendError = '';
-    const body: SendBody = { request_id: newRequestId(), text };
+    const body: SendBody = { request_id: newRequestId(), text, ...to };
     if (this.sessionId !== '') body.session_id = this.sessionId;
     if (parent !== '') body.parent_message_id = parent;
-    if (models.length > 0) body.models = models;
     if (this.sessionId === '' && this.private) body.private = true;
     if (files.length > 0) body.files = files.map((f) => f.id);
     this.pendingFiles = [...files];
@@ -212,6 +213,7 @@ class Conversation {
       const ack = await socket.request({ type: 'send', ...body });
       this.#settle(null);
       this.#accepted(ack, body, this.#takeFiles());
+      if (ack.session_id !== undefined) this.onAccepted(body.session_id ?? '', ack.session_id);
     } catch (error) {
       if (!(error instanceof Refused)) return;
       this.#settle(null);
@@ -250,6 +252,7 @@ class Conversation {
     if (id === '' || this.messages.some((m) => m.id === id)) return;
     const question: api.Message = { id, role: 'user', text: ack.text ?? body.text, status: 'completed', created_at: new Date().toISOString() };
     if (body.parent_message_id !== undefined && body.parent_message_id !== 'root') question.parent_id = body.parent_message_id;
+    if (body.agent_id !== undefined) question.agent_id = body.agent_id;
     if (files.length > 0) question.files = files;
     this.messages = [...this.messages, question];
     this.leaf = id;
@@ -258,11 +261,12 @@ class Conversation {
 
   /** Adds the messages that a run is going to write, before their packets come. */
   #placeAnswers(run: string, parent: string, ids: readonly string[]): void {
+    const agent = this.messages.find((m) => m.id === parent)?.agent_id;
     const fresh = ids
       .filter((id) => !this.messages.some((m) => m.id === id))
       .map((id, index): api.Message => ({
         id, parent_id: parent, role: 'assistant', text: '', model_index: index, run, status: 'running',
-        created_at: new Date().toISOString(),
+        created_at: new Date().toISOString(), ...(agent === undefined ? {} : { agent_id: agent }),
       }));
     if (fresh.length === 0) return;
     this.messages = [...this.messages, ...fresh];

@@ -1,9 +1,9 @@
 /** Where the page is, kept in the address behind the #, so that reload and back work. */
-export type Place = { name: 'chat'; session: string } | { name: 'knowledge' } | { name: 'memory' } | { name: 'tools' } | { name: 'models' };
+export type Place = { name: 'chat'; session: string } | { name: 'knowledge' } | { name: 'memory' } | { name: 'agents' } | { name: 'tools' } | { name: 'models' };
 
 function parse(hash: string): Place {
   const path = hash.replace(/^#\/?/, '');
-  if (path === 'knowledge' || path === 'memory' || path === 'tools' || path === 'models') return { name: path };
+  if (path === 'knowledge' || path === 'memory' || path === 'agents' || path === 'tools' || path === 'models') return { name: path };
   const session = /^chat\/([\w-]+)$/.exec(path)?.[1] ?? '';
   return { name: 'chat', session };
 }
