@@ -21,7 +21,7 @@ const cacheVersion = "v2-" + meter.Version
 const entryName = "module"
 
 // cache keeps on disk what a load needs: a folder per module, named by the hash of its
-// original bytes, with the entry and the compiled code, and a checksum over all of it.
+// original code, with the entry and the compiled code, and a checksum over all of it.
 // A folder is made under another name and appears as a whole, so that several processes
 // can use the cache at once. Damage shows before any of it is used: the compiler reads
 // lengths from its files before it checks anything, and a damaged length would take all
@@ -44,15 +44,15 @@ func openCache(dir string, max int64, now func() time.Time) (*cache, error) {
 	return &cache{dir, max, now}, nil
 }
 
-// folder returns the folder of the module whose original bytes have this hash.
-func (c *cache) folder(hash [32]byte) string {
-	return filepath.Join(c.dir, cacheVersion+"-"+hex.EncodeToString(hash[:]))
+// folder returns the folder of the module with this key.
+func (c *cache) folder(of key) string {
+	return filepath.Join(c.dir, cacheVersion+"-"+hex.EncodeToString(of[:]))
 }
 
 // find returns a module's folder and entry if they are there and intact. What is damaged is
 // deleted.
-func (c *cache) find(hash [32]byte) (folder string, e *entry, ok bool) {
-	folder = c.folder(hash)
+func (c *cache) find(of key) (folder string, e *entry, ok bool) {
+	folder = c.folder(of)
 	data, err := verify(folder)
 	if err == nil {
 		e, err = decodeEntry(data)
@@ -77,7 +77,7 @@ func (c *cache) begin() (folder string, err error) { return os.MkdirTemp(c.dir, 
 
 // finish puts the entry to the compiled code in a folder that begin made, seals it, gives it
 // its name, and makes room for it. If another process was faster, its folder stays.
-func (c *cache) finish(folder string, hash [32]byte, e *entry) error {
+func (c *cache) finish(folder string, of key, e *entry) error {
 	data, err := e.encode()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *cache) finish(folder string, hash [32]byte, e *entry) error {
 	if err := c.seal(folder); err != nil {
 		return err
 	}
-	final := c.folder(hash)
+	final := c.folder(of)
 	if err := os.Rename(folder, final); err != nil {
 		if err := c.giveWay(folder, final); err != nil {
 			return err

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
+	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
 	w "github.com/bulkhead-host/bulkhead/runtime/wasmbin/wasmtest"
 )
 
@@ -195,6 +197,41 @@ func TestKeptModuleIsTheSame(t *testing.T) {
 		if told[0] != told[1] {
 			t.Errorf("%s: %s\nfrom the cache: %s", name, told[0], told[1])
 		}
+	}
+}
+
+// TestWhatIsNotCodeIsNotCompiledAgain gives one module sections that the compiler does not
+// see. Names of functions are another matter: errors have them.
+func TestWhatIsNotCodeIsNotCompiledAgain(t *testing.T) {
+	dir := t.TempDir()
+	wasm := giving(1)
+	loadIn(t, dir, wasm)
+	first := cacheFiles(t, dir)
+	described := wasmbin.AppendCustom(bytes.Clone(wasm), "bulkhead.manifest", []byte("{}"))
+	e := loadIn(t, dir, described)
+	if e.Folder(described) != e.Folder(wasm) {
+		t.Error("the manifest has a part in the key")
+	}
+	for path, info := range cacheFiles(t, dir) {
+		if old, ok := first[path]; !ok || !os.SameFile(old, info) {
+			t.Errorf("%s was written again", path)
+		}
+	}
+	m, err := e.Load(t.Context(), described, engine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(described); m.SHA256() != hex.EncodeToString(sum[:]) {
+		t.Error("the hash is not that of all bytes")
+	}
+	named := wasmbin.AppendCustom(bytes.Clone(wasm), "name", []byte{1, 4, 1, 0, 1, 'f'})
+	for what, other := range map[string][]byte{"names": named, "code": giving(2)} {
+		if e.Folder(other) == e.Folder(wasm) {
+			t.Errorf("%s have no part in the key", what)
+		}
+	}
+	if _, err := e.Load(t.Context(), append(bytes.Clone(wasm), 0, 9), engine.Limits{}); err == nil {
+		t.Error("a module with half a section was loaded from the cache")
 	}
 }
 

@@ -1,7 +1,5 @@
 package engine
 
-import "crypto/sha256"
-
 // CacheVersion is part of the names in the cache.
 const CacheVersion = cacheVersion
 
@@ -9,7 +7,13 @@ const CacheVersion = cacheVersion
 func (e *Engine) Reseal(wasm []byte) error { return e.cache.seal(e.Folder(wasm)) }
 
 // Folder returns the module's folder in the cache.
-func (e *Engine) Folder(wasm []byte) string { return e.cache.folder(sha256.Sum256(wasm)) }
+func (e *Engine) Folder(wasm []byte) string {
+	k, err := keyOf(wasm)
+	if err != nil {
+		panic(err)
+	}
+	return e.cache.folder(k)
+}
 
 // Hardened returns the bytes that the compiler gets for a module.
 func Hardened(wasm []byte) ([]byte, error) {

@@ -26,10 +26,15 @@ const compileTimeout = 2 * time.Minute
 // done Load returns at once; a compiler that runs then ends on its own, and Close waits for
 // it.
 func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module, error) {
-	hash := sha256.Sum256(wasm)
+	key, err := keyOf(wasm)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	sum := sha256.Sum256(wasm)
+	hash := hex.EncodeToString(sum[:])
 	if e.cache != nil {
-		if folder, kept, ok := e.cache.find(hash); ok {
-			m, err := e.load(ctx, hash, limits, work{entry: kept, folder: folder})
+		if folder, kept, ok := e.cache.find(key); ok {
+			m, err := e.load(ctx, hash, limits, work{entry: kept, key: key, folder: folder})
 			if err == nil || ctx.Err() != nil || !errors.Is(err, errStale) {
 				return m, err
 			}
@@ -40,19 +45,20 @@ func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module,
 	if err != nil {
 		return nil, err
 	}
-	return e.load(ctx, hash, limits, work{entry: made})
+	return e.load(ctx, hash, limits, work{entry: made, key: key})
 }
 
 // work is what is to be compiled.
 type work struct {
 	*entry
+	key key
 	// folder is where the cache has the compiled code, "" if it has none.
 	folder string
 }
 
 // load makes a module of an entry. An error that is errStale says that what the cache has
 // cannot be used.
-func (e *Engine) load(ctx context.Context, hash [32]byte, limits Limits, work work) (*Module, error) {
+func (e *Engine) load(ctx context.Context, hash string, limits Limits, work work) (*Module, error) {
 	end, err := e.begin()
 	if err != nil {
 		return nil, err
@@ -70,7 +76,7 @@ func (e *Engine) load(ctx context.Context, hash [32]byte, limits Limits, work wo
 	go func() {
 		defer end()
 		defer cancel()
-		err := e.compile(ctx, m, hash, work)
+		err := e.compile(ctx, m, work)
 		if err == nil && !e.add(m) {
 			err = errors.Join(ErrClosed, m.release(context.WithoutCancel(ctx)))
 		}
@@ -109,13 +115,13 @@ func makeEntry(wasm []byte) (*entry, error) {
 }
 
 // prepareModule returns the module that an entry is of, not yet compiled.
-func (e *Engine) prepareModule(s *summary, limits Limits, hash [32]byte) (*Module, error) {
+func (e *Engine) prepareModule(s *summary, limits Limits, hash string) (*Module, error) {
 	limits = limits.or(DefaultLimits())
 	limits.Files = limits.Files || s.protocol() == WASICommand
 	if err := fits(s, limits); err != nil {
 		return nil, err
 	}
-	m := newModule(e, s, limits, hex.EncodeToString(hash[:]))
+	m := newModule(e, s, limits, hash)
 	m.resettable.Store(resettable(s, limits))
 	return m, nil
 }
@@ -154,7 +160,7 @@ var errStale = errors.New("what the cache has of the module cannot be used")
 // compile compiles the hardened bytes for m, or takes the code that the cache has of them. A
 // cache that cannot be written, as on a full disk, costs time and keeps no module from
 // running.
-func (e *Engine) compile(ctx context.Context, m *Module, hash [32]byte, work work) error {
+func (e *Engine) compile(ctx context.Context, m *Module, work work) error {
 	select {
 	case e.compiling <- struct{}{}:
 		defer func() { <-e.compiling }()
@@ -184,7 +190,7 @@ func (e *Engine) compile(ctx context.Context, m *Module, hash [32]byte, work wor
 		if again := e.compileOnce(ctx, m, work.hardened, ""); again != nil {
 			return again
 		}
-	} else if err = e.cache.finish(folder, hash, work.entry); err != nil {
+	} else if err = e.cache.finish(folder, work.key, work.entry); err != nil {
 		e.cache.remove(folder)
 	}
 	if err != nil {

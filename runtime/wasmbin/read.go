@@ -3,8 +3,8 @@ package wasmbin
 // Read checks a module against limits and returns its summary. It validates all of
 // the module but its code, which Validate does. Errors are *Error.
 func Read(wasm []byte, limits Limits) (*Module, error) {
-	if len(wasm) > limits.ModuleBytes {
-		return nil, beyond("bytes", uint64(len(wasm)), uint64(limits.ModuleBytes))
+	if err := CheckSize(wasm, limits); err != nil {
+		return nil, err
 	}
 	sections, err := Sections(wasm, limits.CustomSections)
 	if err != nil {
@@ -23,6 +23,14 @@ func Read(wasm []byte, limits Limits) (*Module, error) {
 		return nil, malformed("The module announces %d data segments and has %d.", r.counted, r.module.segments)
 	}
 	return r.module, nil
+}
+
+// CheckSize checks the size of a whole module. Its error is an *Error.
+func CheckSize(wasm []byte, limits Limits) error {
+	if len(wasm) > limits.ModuleBytes {
+		return beyond("bytes", uint64(len(wasm)), uint64(limits.ModuleBytes))
+	}
+	return nil
 }
 
 // reader collects what later sections need from earlier ones.
