@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
@@ -49,6 +50,9 @@ type Setup struct {
 	Continues bool
 	Cited     []packet.CitationInfo
 	Held      []toolrun.Request
+	// Named are the tools that the person or the agent named. Where there are too many
+	// to tell a model of all, it is told of these.
+	Named []string
 	// Forced names the tool that the first cycle must call, "" for none.
 	Forced string
 	// MaxCycles is at least 1; 0 stands for DefaultMaxCycles.
@@ -108,6 +112,9 @@ type runner struct {
 	// latest is the index in history of the person's latest message.
 	latest int
 	answer *cite.Answer
+	// mu guards what calls of the loop's own tools change while they run: offer.found.
+	mu     sync.Mutex
+	offer  offer
 	result Result
 	text   strings.Builder
 	turn   int
@@ -135,6 +142,7 @@ func (l *runner) run(ctx context.Context) Result {
 	reason := packet.StopCompleted
 	// What the model could not learn of itself now, it says when it is asked.
 	_ = llm.Prepare(ctx, l.Model)
+	l.offer = newOffer(l.Specs, l.Model.Info().ContextTokens, l.question())
 	l.goOn(ctx)
 	for cycle := 1; ; cycle++ {
 		choice, tools := l.choose(cycle)
@@ -184,14 +192,14 @@ func (l *runner) choose(cycle int) (llm.Choice, []tool.Spec) {
 			}
 		}
 	}
-	return llm.ChoiceAuto, l.Specs
+	return llm.ChoiceAuto, l.offered()
 }
 
 // step asks the model once and takes what it said into the result.
 func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec) (step.Output, error) {
 	defs, withheld := definitions(specs), []llm.ToolDef(nil)
 	if choice != llm.ChoiceAuto {
-		withheld = definitions(slices.DeleteFunc(slices.Clone(l.Specs), func(s tool.Spec) bool {
+		withheld = definitions(slices.DeleteFunc(slices.Clone(l.offered()), func(s tool.Spec) bool {
 			return slices.ContainsFunc(specs, func(o tool.Spec) bool { return o.Name == s.Name })
 		}))
 	}

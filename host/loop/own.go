@@ -28,7 +28,7 @@ func (t ownTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, err
 // own makes the loop's tools. While calls of them run the history does not change.
 func (l *runner) own() []tool.Tool {
 	return []tool.Tool{
-		ownTool{recallSpec, l.recall},
+		ownTool{recallSpec, l.recall}, ownTool{l.findSpec(), l.find},
 	}
 }
 

@@ -24,6 +24,8 @@ import (
 type setup struct {
 	models []llm.Model
 	tools  []tool.Tool
+	// named are the tools that the request or the agent names.
+	named  []string
 	forced string
 	// noServerTools says that models' providers may not run tools of their own.
 	noServerTools bool
@@ -261,7 +263,7 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner, Model: set.models[index].Info().Name,
 			HoldWrites: len(set.models) > 1, Now: s.Now, NewID: set.callID,
 		}),
-		NoServerTools: set.noServerTools, Forced: set.forced, MaxCycles: cmp.Or(set.agent.MaxCycles, s.MaxCycles), Documents: set.documents, Emit: emit, Now: s.Now,
+		NoServerTools: set.noServerTools, Named: set.named, Forced: set.forced, MaxCycles: cmp.Or(set.agent.MaxCycles, s.MaxCycles), Documents: set.documents, Emit: emit, Now: s.Now,
 	}
 }
 

@@ -150,6 +150,14 @@ func (sel selection) takes(name string) bool {
 	return sel.agent.Names(name) && (sel.allow == nil || slices.Contains(sel.allow, name))
 }
 
+// named are the tools that the request names, or the agent where it names none.
+func (sel selection) named() []string {
+	if sel.allow == nil {
+		return sel.agent.Tools
+	}
+	return sel.allow
+}
+
 // begin works out the setup of a run and sets it going. missing is the code for a
 // session or message that is not there; notices begin the run.
 func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRun, names []string, sel selection, missing string, notices ...packet.Notice) (Ack, error) {
@@ -175,7 +183,7 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 		in.Models = append(in.Models, m.Info().Name)
 	}
 	begun, err := s.start(ctx, p, in, setup{
-		agent: agent, models: models, tools: tools, forced: sel.forced, noServerTools: !sel.takes(llm.SearchTool), private: private,
+		agent: agent, models: models, tools: tools, named: sel.named(), forced: sel.forced, noServerTools: !sel.takes(llm.SearchTool), private: private,
 		notices: slices.Concat(notices, ofAgent, ofModel, ofTools),
 	})
 	if err != nil {
@@ -234,10 +242,7 @@ func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, pr
 	if sel.forced != "" && !slices.Contains(names, sel.forced) {
 		return nil, nil, sel.noForced(names)
 	}
-	wanted := sel.allow
-	if wanted == nil {
-		wanted = sel.agent.Tools
-	}
+	wanted := sel.named()
 	for _, name := range wanted {
 		switch {
 		case slices.Contains(names, name), sel.serves(name) && sel.agent.Names(name):

@@ -534,6 +534,10 @@ func (f *fixture) opened(c *conversation, url string) {
 	}
 	var tools []tool.Tool
 	for _, name := range c.tools {
+		if name == "many" {
+			tools = append(tools, manyTools()...)
+			continue
+		}
 		i := slices.IndexFunc(conversationTools, func(t tool.Tool) bool { return t.Spec().Name == name })
 		if i < 0 {
 			f.t.Fatalf("there is no tool %q", name)

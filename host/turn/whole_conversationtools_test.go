@@ -49,6 +49,9 @@ var conversationTools = []tool.Tool{
 		}
 		return tool.Result{Text: b.String()}, nil
 	}},
+	scripted{tool.Spec{Name: "wordy", Title: "Wordy", Description: strings.Repeat("Says a word. ", 150)}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: "word"}, nil
+	}},
 	scripted{tool.Spec{Name: "silent", Title: "Silent"}, func(context.Context, tool.Invocation) (tool.Result, error) { return tool.Result{}, nil }},
 	scripted{tool.Spec{Name: "garbled", Title: "Garbled"}, func(context.Context, tool.Invocation) (tool.Result, error) {
 		return tool.Result{Text: "a\xff\xfe\x00b", Structured: json.RawMessage(`{"no json`)}, nil
@@ -88,4 +91,19 @@ var conversationTools = []tool.Tool{
 
 func schema(properties, required string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":["` + required + `"]}`)
+}
+
+// manyTools are sixty tools of ten services.
+func manyTools() (tools []tool.Tool) {
+	for _, service := range []string{"calendar", "mail", "tickets", "wiki", "builds", "invoices", "contacts", "rooms", "weather", "archive"} {
+		for _, action := range []string{"list", "read", "create", "change", "remove", "share"} {
+			name := service + "_" + action
+			tools = append(tools, scripted{
+				tool.Spec{Name: name, Title: name, Description: "Lets you " + action + " an entry of the " + service + ".", InputSchema: json.RawMessage(`{"type":"object"}`)},
+				func(context.Context, tool.Invocation) (tool.Result, error) {
+					return tool.Result{Text: name + " is done."}, nil
+				}})
+		}
+	}
+	return tools
 }
