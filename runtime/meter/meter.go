@@ -6,9 +6,9 @@
 // starts at 0. Each basic block subtracts the number of its instructions; operations
 // on whole ranges (memory.fill, table.copy, memory.grow …) subtract their size before
 // they begin. At the entry of a function, at the head of a loop and before such an
-// operation the counter is compared with 0, and below it the module calls
-// bulkhead:host/meter.refill: it gets the counter and returns what is to be added, or
-// does not return.
+// operation the counter is compared with what is to be paid, and where it would fall
+// below 0 the module calls bulkhead:host/meter.refill first: it gets what the counter
+// would be and returns what is to be added, or does not return.
 //
 // It must not know what fuel is worth, who gives it, or what runs the module. The
 // method is that of wasm-metering and of Gas injection in wasm-instrument, with costs
@@ -25,7 +25,7 @@ import (
 
 // Version is part of the key of whatever is kept about a rewritten module. It changes
 // when the same module would be rewritten differently.
-const Version = "1"
+const Version = "2"
 
 // The names that the rewritten module uses.
 const (
@@ -72,15 +72,17 @@ func Instrument(wasm []byte, info *wasmbin.Module, options Options) ([]byte, err
 	r := &rewriter{
 		info:    info,
 		options: options,
-		fuel:    uint32(len(info.Globals)),
-		refill:  uint32(len(info.Imports) + 1 + info.Functions),
+		counter: counter{
+			fuel:   uint32(len(info.Globals)),
+			refill: uint32(len(info.Imports) + 1 + info.Functions),
+		},
 	}
 	number := []wasmbin.ValueType{wasmbin.I64}
 	edit := &wasmbin.Edit{
 		Imports:   []wasmbin.NewImport{{Module: Module, Name: Refill, Type: wasmbin.FuncType{Params: number, Results: number}}},
 		Functions: []wasmbin.NewFunction{{Body: r.refillBody(uint32(len(info.Imports)))}},
 		Globals:   []wasmbin.NewGlobal{{}},
-		Exports:   []wasmbin.NewExport{{Name: Fuel, Kind: wasmbin.ExternGlobal, Index: r.fuel}},
+		Exports:   []wasmbin.NewExport{{Name: Fuel, Kind: wasmbin.ExternGlobal, Index: r.counter.fuel}},
 		Body:      r.body,
 		Strip:     true,
 	}
@@ -105,18 +107,25 @@ type rewriter struct {
 	info    *wasmbin.Module
 	options Options
 	shift   wasmbin.Shift
-	// fuel is the index of the counter, refill that of the function that asks for more.
-	fuel, refill uint32
-	decode       wasmbin.Decoder
-	plan         planner
+	decode  wasmbin.Decoder
+	plan    planner
+
+	// What follows is that of the body at hand.
+	counter counter
+	nest    nest
+	// points are those that were not passed yet, entry the one of the function's entry
+	// if it is checked.
+	points []point
+	entry  *point
+	// scratch is the local that holds the size of a range.
+	scratch uint32
 }
 
 // refillBody is the body of the function that is called when the counter is below 0:
 // fuel = fuel + import(fuel).
 func (r *rewriter) refillBody(host uint32) []byte {
 	b := []byte{0}
-	b = r.get(r.get(b))
+	b = r.counter.get(r.counter.get(b))
 	b = wasmbin.AppendU32(append(b, byte(wasmbin.OpCall)), host)
-	b = append(b, byte(wasmbin.OpI64Add))
-	return append(r.set(b), byte(wasmbin.OpEnd))
+	return append(r.counter.set(append(b, byte(wasmbin.OpI64Add))), byte(wasmbin.OpEnd))
 }
