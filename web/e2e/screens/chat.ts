@@ -122,6 +122,21 @@ export const CHAT: Screen[] = [
       await expect(page.getByRole('log')).toContainText('lamp 9 is lit');
     },
   },
+  {
+    name: 'agent at work',
+    go: async (page) => {
+      await played(page, 'nested', 'How much oil does the light burn?', 'tool_error');
+      await expect(page.getByRole('list', { name: 'What Research is doing' }).getByRole('listitem')).toHaveCount(3);
+    },
+  },
+  {
+    name: 'report of an agent',
+    go: async (page) => {
+      await played(page, 'nested', 'How much oil does the light burn?');
+      await page.locator('.card button').first().click();
+      await expect(page.locator('.card').first()).toContainText('The keeper bought 1,600 litres a year');
+    },
+  },
   { name: 'waiting for consent', go: async (page) => played(page, 'broken', 'Write to Ingrid.', 'approval_request') },
   { name: 'broken off', go: async (page) => played(page, 'broken', 'Write to Ingrid.') },
   {

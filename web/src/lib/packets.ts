@@ -110,6 +110,11 @@ export type KnownObj =
   | { type: 'approval_resolved'; approval_id: string; decision: string; by: string }
   | (OfCall & { type: 'input_request'; input_id: string; kind: string; message: string; url?: string })
   | { type: 'input_resolved'; input_id: string; action: string }
+  | { type: 'research_agent_start'; research_task: string }
+  | { type: 'intermediate_report_start' }
+  | { type: 'intermediate_report_delta'; content: string }
+  | { type: 'intermediate_report_cited_docs'; documents: Document[] | null }
+  | { type: 'intermediate_report_end' }
   | (OfCall & { type: 'memory_changed'; operation: string; memory_id: string; text: string });
 
 /** A payload as it arrives: known, or of a type that this page does not know. */

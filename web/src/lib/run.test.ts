@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Obj, Packet } from './packets';
-import { answerText, emptyRun, rows, takePackets, type ToolBlock } from './run';
+import { answerText, callsOf, emptyRun, numbered, rows, takePackets, type ToolBlock } from './run';
+import { subject, toolResult } from './words';
 
 /** Reads a recorded stream: one packet a line. */
 function recorded(name: string): Packet[] {
@@ -47,6 +48,52 @@ describe('a recorded run with reasoning, narration and two parallel calls', () =
       const first = takePackets(emptyRun('r_1', 1), stream.slice(0, cut));
       const again = takePackets(first, stream.slice(Math.max(0, cut - 3)));
       expect(again).toEqual(whole);
+    }
+  });
+});
+
+describe('a recorded run with an agent inside a call', () => {
+  const stream = recorded('nested');
+  const whole = takePackets(emptyRun('r_1', 1), stream);
+  const agentAt = (n: number): ToolBlock => takePackets(emptyRun('r_1', 1), stream.slice(0, n)).answers[0]?.blocks.find((b) => b.kind === 'tool') as ToolBlock;
+  const agent = agentAt(stream.length);
+
+  it('keeps its work inside the call and out of the answer', () => {
+    expect(whole.answers[0]?.blocks.map((b) => `${b.kind} ${b.turn}`)).toEqual(['text 0', 'tool 1', 'text 2']);
+    expect(answerText(whole.answers[0]!)).toBe('I let an agent look into it.It burns about 1,600 litres of oil a year [[1]].');
+    expect(agent.children.map((b) => `${b.kind} ${b.turn}.${b.tab}`)).toEqual(['reasoning 0.0', 'tool 1.0', 'tool 1.1', 'tool 2.0']);
+    expect(callsOf(agent).map((c) => [c.callId, c.outcome, c.documents.length])).toEqual([['c2', 'ok', 1], ['c3', 'ok', 1], ['c4', 'timeout', 0]]);
+  });
+
+  it('ends the call by its own section_end and not by those inside it', () => {
+    const lastInside = stream.findIndex((p) => p.obj.type === 'intermediate_report_start');
+    expect(agentAt(lastInside)).toMatchObject({ outcome: null, reports: [] });
+    expect(agent).toMatchObject({ outcome: 'ok', durationMs: 14200 });
+  });
+
+  it('says what it is about and how many calls it made', () => {
+    expect(subject(agent)).toBe('Find out how much oil the light burns in a year.');
+    expect(toolResult(agent)).toBe('3 calls');
+  });
+
+  it('keeps the report, and counts its sources from 1 as they are used', () => {
+    expect(agent.reports).toHaveLength(1);
+    const { text, citations } = numbered(agent.reports[0]!);
+    expect(text).toContain('a year** [[1]]. A winter took 400 of them [[2]].');
+    expect(citations.map((c) => c.document.id)).toEqual(['d_table', 'd_log']);
+    // Before its sources are known, a marker is nothing that could be pressed.
+    expect(numbered({ ...agent.reports[0]!, documents: [] }).citations).toEqual([]);
+  });
+
+  it('takes a report of the agent that stands at a place of its own', () => {
+    const moved = stream.map((p) => (p.obj.type.startsWith('intermediate_report') ? { ...p, placement: { ...p.placement, sub_turn_index: 3, sub_tab_index: 0 } } : p));
+    expect((takePackets(emptyRun('r_1', 1), moved).answers[0]?.blocks[1] as ToolBlock).reports).toEqual(agent.reports);
+  });
+
+  it('is the same however the stream is cut and whatever is sent twice', () => {
+    for (let cut = 0; cut <= stream.length; cut++) {
+      const first = takePackets(emptyRun('r_1', 1), stream.slice(0, cut));
+      expect(takePackets(first, stream.slice(Math.max(0, cut - 5)))).toEqual(whole);
     }
   });
 });

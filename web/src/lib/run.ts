@@ -88,8 +88,20 @@ export interface ToolBlock extends Placed {
   fuel: number | null;
   version: string;
   hostCalls: HostCall[];
-  /** Blocks of an agent that runs inside this call. */
+  /** What an agent that runs inside this call is to find out; '' where none does. */
+  task: string;
+  /** Its blocks. */
   children: Block[];
+  /** What it reported, one after another. */
+  reports: Report[];
+}
+
+/** What an agent inside a call found out. */
+export interface Report {
+  text: string;
+  /** The documents that it cites. */
+  documents: Document[];
+  done: boolean;
 }
 
 export interface NoticeBlock extends Placed {
@@ -235,7 +247,8 @@ function takeForAnswer(answer: Answer, place: Placement, obj: KnownObj, seq: num
 
 /** Routes a packet to its block, or into the tool block that it is nested in. */
 function takeForBlocks(blocks: Block[], place: Placement, obj: KnownObj, seq: number): Block[] {
-  if (place.sub_turn_index === null) return takeAt(blocks, place.turn_index, place.tab_index, obj, seq);
+  // A report belongs to the call, wherever in the agent's work it was written.
+  if (place.sub_turn_index === null || isReport(obj)) return takeAt(blocks, place.turn_index, place.tab_index, obj, seq);
   const sub = { turn: place.sub_turn_index, tab: place.sub_tab_index ?? 0 };
   return blocks.map((b) =>
     b.kind === 'tool' && b.turn === place.turn_index && b.tab === place.tab_index
@@ -243,6 +256,8 @@ function takeForBlocks(blocks: Block[], place: Placement, obj: KnownObj, seq: nu
       : b,
   );
 }
+
+const isReport = (obj: KnownObj): boolean => obj.type.startsWith('intermediate_report_') || obj.type === 'research_agent_start';
 
 function takeAt(blocks: Block[], turn: number, tab: number, obj: KnownObj, seq: number): Block[] {
   const opened = openBlock(turn, tab, obj, seq);
@@ -288,7 +303,9 @@ function openBlock(turn: number, tab: number, obj: KnownObj, seq: number): Block
         fuel: null,
         version: '',
         hostCalls: [],
+        task: '',
         children: [],
+        reports: [],
       };
     default:
       return null;
@@ -359,6 +376,16 @@ function updateTool(block: ToolBlock, obj: KnownObj): ToolBlock {
       return { ...block, memories: [...block.memories, { operation: obj.operation, text: obj.text }] };
     case 'notice':
       return { ...block, notices: [...block.notices, obj.message] };
+    case 'research_agent_start':
+      return { ...block, task: obj.research_task };
+    case 'intermediate_report_start':
+      return { ...block, reports: [...block.reports, { text: '', documents: [], done: false }] };
+    case 'intermediate_report_delta':
+      return { ...block, reports: updateReport(block.reports, (r) => ({ ...r, text: r.text + obj.content })) };
+    case 'intermediate_report_cited_docs':
+      return { ...block, reports: updateReport(block.reports, (r) => ({ ...r, documents: [...r.documents, ...(obj.documents ?? [])] })) };
+    case 'intermediate_report_end':
+      return { ...block, reports: updateReport(block.reports, (r) => ({ ...r, done: true })) };
     case 'section_end':
       return {
         ...block,
@@ -396,6 +423,12 @@ function updateAsks(block: ToolBlock, obj: KnownObj): ToolBlock {
   }
 }
 
+/** Changes the report that was begun last. */
+function updateReport(reports: Report[], change: (report: Report) => Report): Report[] {
+  const last = reports.at(-1);
+  return last ? [...reports.slice(0, -1), change(last)] : reports;
+}
+
 function addOutput(outputs: Output[], channel: Channel, delta: string): Output[] {
   const last = outputs.at(-1);
   if (last?.channel !== channel) return [...outputs, { channel, text: delta }];
@@ -420,6 +453,25 @@ export function withSources(text: string, citations: readonly Citation[]): strin
   if (used.size === 0) return body;
   const lines = [...used].sort((a, b) => a - b).map((n) => `[${n}] ${known.get(n)?.title ?? ''}${known.get(n)?.url ? ` ${known.get(n)?.url}` : ''}`);
   return `${body.trimEnd()}\n\n${lines.join('\n')}\n`;
+}
+
+/** The calls that an agent inside a call made, in order. */
+export const callsOf = (block: ToolBlock): ToolBlock[] => block.children.filter((b): b is ToolBlock => b.kind === 'tool');
+
+/**
+ * A report with the numbers that the screen shows: markers of the documents that it
+ * cites count from 1 in order of first use, those of others stay text.
+ */
+export function numbered(report: Report): { text: string; citations: Citation[] } {
+  const citations: Citation[] = [];
+  const text = report.text.replace(/\[\[(\d{1,6})\]\]/g, (marker, digits: string) => {
+    const document = report.documents.find((d) => d.ref === Number(digits));
+    if (!document) return marker;
+    let known = citations.find((c) => c.document === document);
+    if (!known) citations.push((known = { number: citations.length + 1, document }));
+    return `[[${known.number}]]`;
+  });
+  return { text, citations };
 }
 
 /** Blocks in rows for drawing: the parallel calls of one turn share a row. */

@@ -1,6 +1,6 @@
 /** How the page puts figures, times and states into words. */
 import codes from './codes.json';
-import type { Ask, Held, ToolBlock } from './run';
+import { callsOf, type Ask, type Held, type ToolBlock } from './run';
 
 const catalogue: Record<string, { message: string; retryable: boolean } | undefined> = codes;
 
@@ -43,7 +43,8 @@ export function when(iso: string, now: Date = new Date()): string {
 }
 
 /** The argument that says best what a call is about, for the card's one line. */
-export function subject(block: Pick<ToolBlock, 'args' | 'draftArgs'>): string {
+export function subject(block: Pick<ToolBlock, 'args' | 'draftArgs' | 'task'>): string {
+  if (block.task !== '') return block.task;
   const args = decoded(block.args ?? block.draftArgs);
   if (typeof args === 'string') return args;
   if (typeof args !== 'object' || args === null) return '';
@@ -88,6 +89,7 @@ export function toolResult(block: ToolBlock): string {
   if (block.held !== '') return HELD[block.held].short;
   if (block.outcome !== null && block.outcome !== 'ok') return outcomeWord(block.outcome);
   if (isAsking(block)) return 'waiting for your answer';
+  if (block.children.length > 0) return count(callsOf(block).length, 'call');
   if (block.documents.length > 0) return count(block.documents.length, 'document');
   if (block.files.length > 0) return count(block.files.length, 'file');
   if (block.outcome === null) return block.progress;
