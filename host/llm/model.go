@@ -41,6 +41,8 @@ type Info struct {
 	NativeSearch bool `json:"native_search,omitempty"`
 	// Vision tells whether it sees images.
 	Vision bool `json:"vision,omitempty"`
+	// NoReasoning tells that it is known not to reason before it answers.
+	NoReasoning bool `json:"no_reasoning,omitempty"`
 	// Note is one line that the page shows beside the name, "" for none.
 	Note string `json:"note,omitempty"`
 }

@@ -36,7 +36,7 @@ type slow struct {
 	problem string
 }
 
-func (*slow) Info() llm.Info { return llm.Info{Name: "slow"} }
+func (*slow) Info() llm.Info { return llm.Info{Name: "slow", NoReasoning: true} }
 
 func (m *slow) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	if p := unanswered(r.Messages); p != "" {
@@ -133,7 +133,7 @@ func drawStep(t *rapid.T) []timed {
 	add := func(e llm.Event) {
 		out = append(out, timed{time.Duration(pause.Draw(t, "pause")) * time.Millisecond, e})
 	}
-	names := rapid.SampledFrom([]string{"busy", "deaf", "told", "last", "unknown"})
+	names := rapid.SampledFrom([]string{"busy", "deaf", "told", "last", "unknown", "think"})
 	for i := range rapid.IntRange(0, 6).Draw(t, "pieces") {
 		name, n := names.Draw(t, "name"), rapid.IntRange(0, 5).Draw(t, "n")
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
@@ -143,11 +143,11 @@ func drawStep(t *rapid.T) []timed {
 			add(llm.Text{Delta: "Some text. "})
 		case 2, 3:
 			add(llm.ToolCallDelta{Index: i, Name: name})
-			add(llm.ToolCallDelta{Index: i, ArgumentsDelta: `{"note":"some `})
+			add(llm.ToolCallDelta{Index: i, ArgumentsDelta: `{"thought":"Hm.","note":"some `})
 			add(llm.ToolCallDelta{Index: i, ArgumentsDelta: fmt.Sprintf(`words","n":%d}`, n)})
 		case 4:
 			add(llm.Text{Delta: fmt.Sprintf(`<tool_call>{"name":%q,"argum`, name)})
-			add(llm.Text{Delta: fmt.Sprintf(`ents":{"note":"in text","n":%d}}</tool_call>`, n)})
+			add(llm.Text{Delta: fmt.Sprintf(`ents":{"thought":"Hm.","note":"in text","n":%d}}</tool_call>`, n)})
 		}
 	}
 	if rapid.IntRange(0, 9).Draw(t, "broken") > 0 {

@@ -128,7 +128,11 @@ type runner struct {
 	// served says that the provider ran a tool of its own, toldWithdrawn that the
 	// person knows that it may not any more.
 	served, toldWithdrawn bool
-	repairs               int
+	// repairs counts how often the model was told that its call could not be read,
+	// thoughts the steps that did nothing but think.
+	repairs, thoughts int
+	// free counts the steps that cost no cycle.
+	free int
 	// reasoningOpen says that the model's prompt opens its reasoning, as an earlier
 	// step showed.
 	reasoningOpen bool
@@ -144,7 +148,8 @@ func (l *runner) run(ctx context.Context) Result {
 	_ = llm.Prepare(ctx, l.Model)
 	l.offer = newOffer(l.Specs, l.Model.Info().ContextTokens, l.question())
 	l.goOn(ctx)
-	for cycle := 1; ; cycle++ {
+	for n := 1; ; n++ {
+		cycle := n - l.free
 		choice, tools := l.choose(cycle)
 		out, err := l.step(ctx, choice, tools)
 		if err != nil {
@@ -272,6 +277,10 @@ func (l *runner) follow(ctx context.Context, cycle int, choice llm.Choice, out s
 	case len(out.Calls) > 0:
 		l.runTools(ctx, out)
 		l.tellExcess(out)
+		if l.onlyThought(out.Calls) {
+			l.free++
+			return true
+		}
 		if cycle+1 >= l.MaxCycles && !l.noMore {
 			l.notice(packet.CodeCycleLimit, "")
 		}
@@ -301,12 +310,19 @@ func (l *runner) afterNone(out step.Output) bool {
 
 // runTools runs the calls of a step and appends both sides to history.
 func (l *runner) runTools(ctx context.Context, out step.Output) {
-	requests := make([]toolrun.Request, len(out.Calls))
-	for i, c := range out.Calls {
-		requests[i] = toolrun.Request{Name: c.Name, Arguments: c.Arguments, CallID: c.ID, Tab: c.Tab}
+	opened := out.CallTurn < l.turn // blocks of calls stand there already
+	done, rest := l.think(out.Calls)
+	if !opened {
+		out.CallTurn = l.turn
 	}
-	done := l.Runner.Run(ctx, out.CallTurn, requests)
-	l.turn = max(l.turn, out.CallTurn+1)
+	if len(rest) > 0 {
+		requests := make([]toolrun.Request, len(rest))
+		for i, c := range rest {
+			requests[i] = toolrun.Request{Name: c.Name, Arguments: c.Arguments, CallID: c.ID, Tab: c.Tab}
+		}
+		done = append(done, l.Runner.Run(ctx, out.CallTurn, requests)...)
+		l.turn = max(l.turn, out.CallTurn+1)
+	}
 	l.result.Steps[len(l.result.Steps)-1].Calls = done
 	l.history = append(l.history, Messages(out.Text, out.Native, done)...)
 	for _, d := range done {

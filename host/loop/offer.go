@@ -59,7 +59,7 @@ func newOffer(specs []tool.Spec, contextTokens int, question string) offer {
 // path or that somebody named, as many of them in this order as the budget takes.
 func (l *runner) offered() []tool.Spec {
 	if l.offer.catalogue == nil {
-		return l.Specs
+		return slices.Concat(l.Specs, l.ownOffered())
 	}
 	l.mu.Lock()
 	wanted := slices.Concat([]string{l.Forced}, l.offer.found, l.used(), l.Named)
@@ -79,7 +79,18 @@ func (l *runner) offered() []tool.Spec {
 		chosen[name] = true
 	}
 	specs := slices.DeleteFunc(slices.Clone(l.Specs), func(s tool.Spec) bool { return !chosen[s.Name] })
-	return append(specs, l.findSpec())
+	return slices.Concat(specs, l.ownOffered())
+}
+
+// ownOffered are the loop's own tools that the model is told of, but recall_result.
+func (l *runner) ownOffered() (specs []tool.Spec) {
+	if l.offer.catalogue != nil {
+		specs = append(specs, l.findSpec())
+	}
+	if l.Model.Info().NoReasoning {
+		specs = append(specs, thinkSpec)
+	}
+	return specs
 }
 
 // used are the names of the calls in history, the latest first.

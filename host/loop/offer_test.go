@@ -91,7 +91,7 @@ func TestWhatIsOfferedOfManyToolsFitsItsBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		specs, size := many(rapid.IntRange(41, 120).Draw(t, "tools")), rapid.SampledFrom([]int{0, 600, 3000, 30_000}).Draw(t, "window")
 		names := rapid.SliceOf(rapid.SampledFrom(append(named(specs), "gone")))
-		l := &runner{Setup: Setup{Specs: specs, Named: names.Draw(t, "named"), Forced: "tool_7"}, offer: newOffer(specs, size, "")}
+		l := &runner{Setup: Setup{Model: windowed(size), Specs: specs, Named: names.Draw(t, "named"), Forced: "tool_7"}, offer: newOffer(specs, size, "")}
 		l.offer.found = names.Draw(t, "found")
 		for _, name := range names.Draw(t, "used") {
 			l.history = append(l.history, llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{Name: name}}})

@@ -28,7 +28,7 @@ func (t ownTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, err
 // own makes the loop's tools. While calls of them run the history does not change.
 func (l *runner) own() []tool.Tool {
 	return []tool.Tool{
-		ownTool{recallSpec, l.recall}, ownTool{l.findSpec(), l.find},
+		ownTool{recallSpec, l.recall}, ownTool{l.findSpec(), l.find}, ownTool{thinkSpec, l.noThought},
 	}
 }
 
@@ -44,4 +44,10 @@ func arguments[T any](in tool.Invocation) (T, error) {
 func wrong(format string, args ...any) tool.Result {
 	sentence := fmt.Sprintf(format, args...)
 	return tool.Fail(tool.FailureInput, sentence, sentence)
+}
+
+// noThought answers a call of think that holds no thought; the others are shown as
+// reasoning and never get here.
+func (*runner) noThought(context.Context, tool.Invocation) (tool.Result, error) {
+	return wrong(`There was no thought in it. Write one, or go on, for example {"thought": "First I need the date."}.`), nil
 }

@@ -43,6 +43,13 @@ var adapters = map[string]func(name, url string, contextTokens int) (llm.Model, 
 			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})
 	},
+	"openai-plain": func(name, url string, contextTokens int) (llm.Model, error) {
+		return openai.New(openai.Config{
+			Name: name, BaseURL: url + "/v1", Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens, Able: llm.Abilities{Reasoning: llm.No},
+			Sleep:      func(context.Context, time.Duration) error { return nil },
+			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		})
+	},
 	"anthropic": func(name, url string, contextTokens int) (llm.Model, error) {
 		return anthropic.New(anthropic.Config{
 			Name: name, BaseURL: url, Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens,
@@ -439,7 +446,9 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 			fmt.Fprintln(&packets, shortened(conversationLine(t, p)))
 		}
 		for model := range c.models {
-			writeStored(&stored, f.message(ack, model))
+			m := f.message(ack, model)
+			names.learnThoughts(m)
+			writeStored(&stored, m)
 		}
 	}
 	if c.removed {
@@ -621,15 +630,37 @@ func conversationLine(t *testing.T, p packet.Packet) string {
 }
 
 // callNames gives call ids names that are the same in each run.
-type callNames struct{ pairs []string }
+type callNames struct {
+	pairs    []string
+	calls    int
+	thoughts int
+}
 
 func (n *callNames) learn(packets []packet.Packet) {
 	for _, p := range packets {
 		if o, ok := p.Obj.(packet.ToolStart); ok {
-			n.pairs = append(n.pairs, o.CallID, fmt.Sprintf("call_%d", len(n.pairs)/2+1))
+			n.calls++
+			n.pairs = append(n.pairs, o.CallID, fmt.Sprintf("call_%d", n.calls))
 		}
 	}
-	// A longer id may begin with a shorter one.
+	n.sort()
+}
+
+// learnThoughts learns the ids of calls that no block shows.
+func (n *callNames) learnThoughts(m store.Message) {
+	for _, step := range m.Steps {
+		for _, c := range step.Calls {
+			if !slices.Contains(n.pairs, c.ID) {
+				n.thoughts++
+				n.pairs = append(n.pairs, c.ID, fmt.Sprintf("thought_%d", n.thoughts))
+			}
+		}
+	}
+	n.sort()
+}
+
+// sort puts longer ids first: one may begin with a shorter one.
+func (n *callNames) sort() {
 	pairs := slices.Collect(slices.Chunk(n.pairs, 2))
 	slices.SortStableFunc(pairs, func(a, b []string) int { return len(b[0]) - len(a[0]) })
 	n.pairs = slices.Concat(pairs...)

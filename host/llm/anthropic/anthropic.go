@@ -137,6 +137,7 @@ func (m *Model) Info() llm.Info {
 	return llm.Info{
 		Name: m.cfg.Name, Provider: Provider, Model: m.cfg.Model, Note: m.cfg.Note,
 		ContextTokens: cmp.Or(m.cfg.ContextTokens, f.window), Vision: m.cfg.Able.Vision.Or(f.vision), NativeSearch: m.cfg.NativeSearch,
+		NoReasoning: m.cfg.Able.Reasoning == llm.No || f.thinking == thinkNever && m.cfg.Able.Reasoning != llm.Yes,
 	}
 }
 

@@ -129,7 +129,8 @@ func Base(baseURL string) string {
 func (m *Model) Info() llm.Info {
 	f := m.known()
 	info := llm.Info{Name: m.cfg.Name, Provider: Provider, Model: m.cfg.Model, Note: m.cfg.Note,
-		Vision: m.cfg.Able.Vision.Or(f.vision), ContextTokens: m.cfg.ContextTokens}
+		Vision: m.cfg.Able.Vision.Or(f.vision), ContextTokens: m.cfg.ContextTokens,
+		NoReasoning: m.cfg.Able.Reasoning == llm.No || f.told && !f.thinking && m.cfg.Able.Reasoning != llm.Yes}
 	if f.asked {
 		info.ContextTokens = m.window(f)
 	}

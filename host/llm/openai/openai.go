@@ -96,6 +96,7 @@ func (m *Model) Info() llm.Info {
 	return llm.Info{
 		Name: m.cfg.Name, Provider: m.cfg.Provider, Model: m.cfg.Model,
 		ContextTokens: m.cfg.ContextTokens, Note: m.cfg.Note, Vision: m.cfg.Able.Vision.Or(false), NativeSearch: m.cfg.NativeSearch && m.cfg.Responses,
+		NoReasoning: m.cfg.Able.Reasoning == llm.No,
 	}
 }
 
