@@ -56,6 +56,20 @@ type Preparer interface {
 	Prepare(ctx context.Context) error
 }
 
+// Forgetter is implemented by a Model that remembers what its endpoint turned out to
+// refuse, or said of the model.
+type Forgetter interface {
+	// Forget makes it learn that anew.
+	Forget()
+}
+
+// Forget makes m learn anew what it learned of its endpoint, where it learns.
+func Forget(m Model) {
+	if f, ok := m.(Forgetter); ok {
+		f.Forget()
+	}
+}
+
 // Prepare prepares m where it can be prepared. Whoever reads Info().ContextTokens
 // to fit a conversation calls it first.
 func Prepare(ctx context.Context, m Model) error {

@@ -80,8 +80,9 @@ type Model struct {
 }
 
 var (
-	_ llm.Model    = (*Model)(nil)
-	_ llm.Preparer = (*Model)(nil)
+	_ llm.Model     = (*Model)(nil)
+	_ llm.Preparer  = (*Model)(nil)
+	_ llm.Forgetter = (*Model)(nil)
 )
 
 // New returns the model that cfg describes; it does not touch the network. The

@@ -191,6 +191,14 @@ func TestMistakesInTheConfiguration(t *testing.T) {
 	}
 }
 
+// TestStopEndsTheRequestWhereverItIs: before the headers, between tokens, and within
+// the arguments of a call.
+func TestStopEndsTheRequestWhereverItIs(t *testing.T) {
+	for _, name := range []string{"tool_use", "thinking"} {
+		cassettetest.Stop(t, "testdata/cassettes/"+name+".txtar", adapter)
+	}
+}
+
 // FuzzStream holds that any bytes give events that end with a Finish, or an
 // *llm.Error of the closed list.
 func FuzzStream(f *testing.F) {

@@ -58,6 +58,9 @@ func (m *Model) change(change func(*facts)) {
 	change(&m.facts)
 }
 
+// Forget implements llm.Forgetter.
+func (m *Model) Forget() { m.change(func(f *facts) { *f = facts{} }) }
+
 // maxFactsBytes bounds the endpoint's description of a model.
 const maxFactsBytes = 1 << 20
 

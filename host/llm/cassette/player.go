@@ -17,6 +17,10 @@ type Player struct {
 	// breaks the connection there. They must not be changed while it serves.
 	CutAt int
 	Hard  bool
+	// Hold, where it is not nil, keeps a reply open at CutAt until the client leaves,
+	// and from before its first header where CutAt is 0. The player closes Held when it
+	// has sent what it sends, and Left when the client has left.
+	Hold *Hold
 
 	mu   sync.Mutex // guards what follows
 	next int
@@ -48,7 +52,7 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":{"message":"the cassette has no reply left"}}`, http.StatusInternalServerError)
 		return
 	}
-	p.give(w, reply)
+	p.give(w, r, reply)
 }
 
 func (p *Player) facts(w http.ResponseWriter) {
@@ -73,8 +77,25 @@ func (p *Player) take(body []byte) (Reply, bool) {
 	return p.cassette.Replies[p.next-1], true
 }
 
+// Hold tells of a reply that is kept open; it is for one reply.
+type Hold struct{ Held, Left chan struct{} }
+
+// NewHold returns a hold whose channels are open.
+func NewHold() *Hold { return &Hold{make(chan struct{}), make(chan struct{})} }
+
+// wait waits until the client leaves.
+func (h *Hold) wait(r *http.Request) {
+	close(h.Held)
+	<-r.Context().Done()
+	close(h.Left)
+}
+
 // give writes a reply.
-func (p *Player) give(w http.ResponseWriter, reply Reply) {
+func (p *Player) give(w http.ResponseWriter, r *http.Request, reply Reply) {
+	if p.Hold != nil && p.CutAt == 0 {
+		p.Hold.wait(r)
+		return
+	}
 	for name, values := range reply.Header {
 		w.Header()[name] = values
 	}
@@ -92,6 +113,9 @@ func (p *Player) give(w http.ResponseWriter, reply Reply) {
 		if control.Flush() != nil {
 			return
 		}
+	}
+	if cut && p.Hold != nil {
+		p.Hold.wait(r)
 	}
 	if cut && p.Hard {
 		panic(http.ErrAbortHandler) // breaks the connection, as a crashed server does

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
@@ -25,7 +26,7 @@ func (c *Catalog) adapter(m config.Model) (llm.Model, error) {
 		return openai.New(openai.Config{
 			Name: m.Name, Provider: string(m.Provider), BaseURL: base, Model: m.Model, APIKey: m.APIKey,
 			ContextTokens: m.ContextTokens, MaxOutputTokens: m.MaxOutputTokens, HTTPClient: c.client(base), Timeouts: timeouts, Able: able,
-			Responses: m.API == config.APIResponses, NativeSearch: m.NativeSearch, Remember: c.memory(keyOf(m)),
+			Responses: m.API == config.APIResponses, NativeSearch: m.NativeSearch, Remember: c.memory(learnedKey(m)),
 		})
 	case config.ProviderOllama:
 		return ollama.New(ollama.Config{
@@ -55,6 +56,12 @@ func baseOf(m config.Model) string {
 // learnedPrefix begins the keys of what endpoints turned out to refuse.
 const learnedPrefix = "learned/"
 
+// learnedKey is where it stands what one endpoint turned out to refuse of one model.
+// A gateway has several endpoints at one address, so the path counts.
+func learnedKey(m config.Model) string {
+	return learnedPrefix + strings.TrimRight(baseOf(m), "/") + " " + m.Model
+}
+
 // memory is what an adapter learned of one model, on disk where there is Storage.
 type memory struct {
 	flags atomic.Uint32
@@ -78,14 +85,14 @@ func (c *Catalog) memory(key string) *memory {
 	}
 	m.keep = func(flags uint32) {
 		err := c.cfg.Storage.Update(func(tx Tx) error {
-			return tx.Put(learnedPrefix+key, binary.BigEndian.AppendUint32(nil, flags))
+			return tx.Put(key, binary.BigEndian.AppendUint32(nil, flags))
 		})
 		if err != nil { // it is learned anew after the next start
 			c.cfg.Logger.Warn("what an endpoint refuses could not be kept", "reason", err.Error())
 		}
 	}
 	err := c.cfg.Storage.View(func(tx Tx) error {
-		if data, ok := tx.Get(learnedPrefix + key); ok && len(data) == 4 {
+		if data, ok := tx.Get(key); ok && len(data) == 4 {
 			m.flags.Store(binary.BigEndian.Uint32(data))
 		}
 		return nil

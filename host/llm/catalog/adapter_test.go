@@ -155,6 +155,53 @@ func TestWhatAnEndpointRefusesOutlivesTheProcess(t *testing.T) {
 	}
 }
 
+// TestWhatAnEndpointRefusesIsForgotten: when the model has another address or name,
+// and when it is tested.
+func TestWhatAnEndpointRefusesIsForgotten(t *testing.T) {
+	server, err := llmtest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	server.Answer(func(r llmtest.Request) *llmtest.Reply {
+		if r.Body.MaxTokens > 0 {
+			return llmtest.Status(400, `{"error":{"message":"use max_completion_tokens"}}`)
+		}
+		return llmtest.Answer().Text("yes")
+	})
+	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
+	defer closeStore()
+	first := config.Model{Name: "m", Provider: config.ProviderOpenAI, BaseURL: server.URL(), Model: "x"}
+	renamed, moved := first, first
+	renamed.Model = "y"
+	moved.BaseURL = strings.Replace(server.URL(), "127.0.0.1", "localhost", 1)
+	refused := func(m config.Model, before func(llm.Model)) bool {
+		c := open(t, catalog.Config{Storage: models, Models: []config.Model{m}})
+		model, err := c.Get("m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before(model)
+		n := len(server.Requests())
+		said(t, model)
+		return len(server.Requests())-n == 2
+	}
+	keep := func(llm.Model) {}
+	for _, tc := range []struct {
+		name   string
+		model  config.Model
+		before func(llm.Model)
+		want   bool
+	}{
+		{"at first", first, keep, true}, {"once more", first, keep, false}, {"by another name", renamed, keep, true},
+		{"at another address", moved, keep, true}, {"the first again", first, keep, false}, {"after a test", first, llm.Forget, true},
+	} {
+		if got := refused(tc.model, tc.before); got != tc.want {
+			t.Errorf("%s: refused %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
 // TestSeldomSettingsOutliveTheProcess: what was set when a model was added.
 func TestSeldomSettingsOutliveTheProcess(t *testing.T) {
 	var body map[string]any

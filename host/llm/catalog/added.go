@@ -221,7 +221,7 @@ func (c *Catalog) Remove(name string) error {
 		if err := tx.Delete(addedPrefix + name); err != nil {
 			return err
 		}
-		return tx.Delete(learnedPrefix + gone.key())
+		return tx.Delete(learnedKey(gone.config))
 	})
 	if err != nil {
 		return fmt.Errorf("remove a model: %w", err)

@@ -206,6 +206,9 @@ func (n noted) Info() llm.Info {
 // Prepare implements llm.Preparer.
 func (n noted) Prepare(ctx context.Context) error { return llm.Prepare(ctx, n.Model) }
 
+// Forget implements llm.Forgetter.
+func (n noted) Forget() { llm.Forget(n.Model) }
+
 // shownName is the model's name; a server that names a file by its path, as
 // llama.cpp does, shows the file's name without its ending.
 func shownName(model string) string {

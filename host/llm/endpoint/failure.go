@@ -143,7 +143,7 @@ func (e *Endpoint) judge(r *Refusal) (packet.Code, string) {
 	case r.tooLong():
 		return packet.CodeContextTooLong, ""
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
-		return packet.CodeModelAuth, fmt.Sprintf("%s refused the key. Check the key of this model.", at)
+		return packet.CodeModelAuth, e.locked(r.Status)
 	case r.Status == http.StatusNotFound:
 		return packet.CodeModelNotFound, fmt.Sprintf("%s does not have the model %s, or base_url does not lead to its API.%s", at, e.cfg.Model, r.said())
 	case r.quota():
@@ -164,6 +164,17 @@ func (e *Endpoint) judge(r *Refusal) (packet.Code, string) {
 		return packet.CodeModelFailed, fmt.Sprintf("%s reported a fault of its own.%s", at, r.said())
 	}
 	return packet.CodeModelBadResponse, fmt.Sprintf("%s sent something that is not a stream of an answer.", at)
+}
+
+// locked says what a person can do about an endpoint that does not let them in.
+func (e *Endpoint) locked(status int) string {
+	switch {
+	case e.cfg.APIKey.IsZero():
+		return fmt.Sprintf("%s wants a key, and this model has none. Set its api_key.", e.address)
+	case status == http.StatusForbidden:
+		return fmt.Sprintf("%s took the key and does not let it use %s. Check what the key may do.", e.address, e.cfg.Model)
+	}
+	return fmt.Sprintf("%s refused the key. Check the key of this model.", e.address)
 }
 
 // Broken maps an error that ended a stream which had begun. The error is an

@@ -122,7 +122,8 @@ func (r *Refusal) quota() bool {
 // tooLongWords are how servers say that the prompt does not fit.
 var tooLongWords = []string{
 	"context_length_exceeded", "context length", "maximum context", "context window", "context size",
-	"prompt is too long", "too many tokens", "exceed_context_size",
+	"prompt is too long", "input is too long", "too many tokens", "exceed_context_size", "context limit", "max_new_tokens` must be",
+	"exceeds the maximum number of tokens", "input length exceeds", "please reduce the length of the messages",
 }
 
 // tooLong tells whether the conversation does not fit the model's window.

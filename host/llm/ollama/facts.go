@@ -32,6 +32,13 @@ func (m *Model) known() facts {
 	return m.facts
 }
 
+// Forget implements llm.Forgetter.
+func (m *Model) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.facts = facts{}
+}
+
 // shown is the reply of /api/show as far as it is read.
 type shown struct {
 	// Capabilities is nil for servers that do not say; then Template tells of tools.

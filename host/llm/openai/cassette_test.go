@@ -62,6 +62,14 @@ func TestResponsesCutAtEveryByte(t *testing.T) {
 	cassettetest.Cut(t, "testdata/cassettes/responses_tool_call.txtar", adapter)
 }
 
+// TestStopEndsTheRequestWhereverItIs: before the headers, between tokens, and within
+// the arguments of a call.
+func TestStopEndsTheRequestWhereverItIs(t *testing.T) {
+	for _, name := range []string{"calls_parallel", "reasoning", "responses_tool_call"} {
+		cassettetest.Stop(t, "testdata/cassettes/"+name+".txtar", adapter)
+	}
+}
+
 // FuzzResponses holds that any bytes give events that end with a Finish, or an
 // *llm.Error of the closed list.
 func FuzzResponses(f *testing.F) {

@@ -36,7 +36,10 @@ type Model struct {
 	learning sync.Mutex
 }
 
-var _ llm.Model = (*Model)(nil)
+var (
+	_ llm.Model     = (*Model)(nil)
+	_ llm.Forgetter = (*Model)(nil)
+)
 
 // New returns the model that cfg describes; it does not touch the network. The
 // error is a sentence about the field that is wrong.

@@ -118,6 +118,13 @@ func (m *Model) learn(refusal string, req llm.Request) bool {
 	return false
 }
 
+// Forget implements llm.Forgetter.
+func (m *Model) Forget() {
+	m.learning.Lock()
+	defer m.learning.Unlock()
+	m.quirks.Store(0)
+}
+
 func containsAll(text string, words []string) bool {
 	for _, word := range words {
 		if !strings.Contains(text, word) {

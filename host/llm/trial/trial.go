@@ -75,9 +75,11 @@ var tools = []llm.ToolDef{{
 	Parameters: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string","description":"the name of the place"}},"required":["place"]}`),
 }}
 
-// Run asks the model twice and reports. It returns when both answers have come
-// or ctx is done; now is the clock.
+// Run asks the model twice and reports. What the model learned of its endpoint is
+// forgotten first, so that the report says how things are now. It returns when both
+// answers have come or ctx is done; now is the clock.
 func Run(ctx context.Context, m llm.Model, now func() time.Time) Report {
+	llm.Forget(m)
 	answer := ask(ctx, m, now, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: question}}, Choice: llm.ChoiceNone})
 	r := Report{FirstMS: answer.first.Milliseconds()}
 	r.Checks = append(r.Checks, reached(answer), key(answer), answered(answer), streamed(answer))

@@ -3,7 +3,9 @@
 package cassettetest
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"net/http"
 	"net/http/httptest"
@@ -103,6 +105,61 @@ func Cut(t *testing.T, path string, adapter Adapter) {
 				t.Fatalf("cut at %d of %d, hard %v:\n%s", n, len(whole), hard, got)
 			}
 		}
+	}
+}
+
+// Stop plays one cassette, holds its last reply after each piece of it (before the
+// headers, between two events, within an event) and cancels there. The server must
+// see the client leave, the error be the context's unless the model had finished,
+// and what came out before be a beginning of the whole.
+func Stop(t *testing.T, path string, adapter Adapter) {
+	t.Helper()
+	c, err := cassette.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := c.Replies[len(c.Replies)-1]
+	for at := 0; at < len(reply.Body)-1; {
+		stop(t, c, reply, at, adapter)
+		next := strings.IndexByte(string(reply.Body[at:]), '\n')
+		if next < 0 {
+			break
+		}
+		if half := at + next/2; half > at {
+			stop(t, c, reply, half, adapter)
+		}
+		at += next + 1
+	}
+}
+
+func stop(t *testing.T, c *cassette.Cassette, reply cassette.Reply, at int, adapter Adapter) {
+	t.Helper()
+	player := cassette.NewPlayer(&cassette.Cassette{Facts: c.Facts, Replies: []cassette.Reply{reply}})
+	player.CutAt, player.Hold = at, cassette.NewHold()
+	server := httptest.NewServer(http.HandlerFunc(player.ServeHTTP))
+	defer server.Close()
+	model := adapter(t, server.URL, c.Config)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		<-player.Hold.Held
+		cancel()
+	}()
+	var last error
+	got := cassette.Describe(func(yield func(llm.Event, error) bool) {
+		for ev, err := range model.Stream(ctx, c.Request) {
+			if last = err; err == nil && !yield(ev, nil) {
+				return
+			}
+		}
+	}, strings.TrimPrefix(server.URL, "http://"))
+	<-player.Hold.Left
+	whole := strings.Contains(got, "finish ") // the model had finished before it was stopped
+	if !errors.Is(last, context.Canceled) && !whole {
+		t.Fatalf("stopped at %d of %d: the error is %v", at, len(reply.Body), last)
+	}
+	if !strings.HasPrefix(c.Events, got) && !whole {
+		t.Fatalf("stopped at %d of %d:\n%s", at, len(reply.Body), got)
 	}
 }
 
