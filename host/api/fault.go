@@ -41,6 +41,11 @@ const (
 	codeInternal    = "internal"
 	codeFull        = "full"
 	codeDiskFull    = turn.CodeDiskFull
+
+	// CodeUnknownPlugin, CodeNotSeen and CodeBadConfig are for PluginFault.
+	CodeUnknownPlugin = "unknown_plugin"
+	CodeNotSeen       = codeConflict
+	CodeBadConfig     = codeInvalid
 )
 
 // statusOf gives the HTTP status for each code that may reach a client.
@@ -62,6 +67,7 @@ var statusOf = map[string]int{
 	"unknown_model":    http.StatusBadRequest,
 	"unknown_tool":     http.StatusBadRequest,
 	"unknown_file":     http.StatusNotFound,
+	CodeUnknownPlugin:  http.StatusNotFound,
 	"unknown_memory":   http.StatusNotFound,
 	"not_text":         http.StatusUnsupportedMediaType,
 	"damaged_picture":  http.StatusUnsupportedMediaType,
@@ -78,6 +84,10 @@ func fault(code, message string) *Fault {
 	}
 	return &Fault{Status: status, Code: code, Message: message}
 }
+
+// PluginFault is an error of Plugins that a client is told of. code is one of the exported
+// ones.
+func PluginFault(code, message string) *Fault { return fault(code, message) }
 
 func invalid(message string) *Fault { return fault(codeInvalid, message) }
 

@@ -73,6 +73,12 @@ type noPlugins struct{}
 
 func (noPlugins) Tools(context.Context, string) ([]tool.Tool, error) { return nil, nil }
 func (noPlugins) List(context.Context) ([]Plugin, error)             { return nil, nil }
+func (noPlugins) Configure(context.Context, string, string, map[string]*string) error {
+	return errNoPlugin
+}
+func (noPlugins) Accept(context.Context, string, string, string) error { return errNoPlugin }
+
+var errNoPlugin = PluginFault(CodeUnknownPlugin, "No such plugin is installed.")
 
 var testPage = fstest.MapFS{
 	"index.html":       {Data: []byte("<!doctype html><title>page</title>")},

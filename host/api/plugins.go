@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"net/url"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -14,19 +16,44 @@ type Plugins interface {
 	Tools(ctx context.Context, user string) ([]tool.Tool, error)
 	// List describes the installed plugins, by name.
 	List(ctx context.Context) ([]Plugin, error)
+	// Configure sets what a plugin reads as its configuration; nil takes a key away. A
+	// mistake is a *Fault.
+	Configure(ctx context.Context, operator, plugin string, change map[string]*string) error
+	// Accept offers the tools of a plugin that are held under this digest. A mistake is a
+	// *Fault.
+	Accept(ctx context.Context, operator, plugin, digest string) error
 }
 
 // Plugin is an installed plugin as an operator sees it.
 type Plugin struct {
-	Name        string       `json:"name"`
-	Version     string       `json:"version"`
-	Title       string       `json:"title"`
-	Description string       `json:"description"`
-	SHA256      string       `json:"sha256"`
-	Builtin     bool         `json:"builtin"`
-	Enabled     bool         `json:"enabled"`
-	Tools       []PluginTool `json:"tools"`
-	Grants      []Grant      `json:"grants"`
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	SHA256      string `json:"sha256"`
+	Builtin     bool   `json:"builtin"`
+	Enabled     bool   `json:"enabled"`
+	// Dynamic tells that the tools depend on the configuration and the grants.
+	Dynamic bool         `json:"dynamic"`
+	Tools   []PluginTool `json:"tools"`
+	// Held are tools that are not offered, because nobody has seen them as they are now;
+	// HeldDigest is what they are accepted by, absent for none.
+	Held       []HeldTool `json:"held"`
+	HeldDigest string     `json:"held_digest,omitempty"`
+	// Config is what the plugin reads as its configuration.
+	Config map[string]string `json:"config"`
+	Grants []Grant           `json:"grants"`
+}
+
+// HeldTool is a tool as it would be offered.
+type HeldTool struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"input_schema"`
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	// Before is the tool as it was seen, absent for one that is new.
+	Before *HeldTool `json:"before,omitempty"`
 }
 
 // PluginTool is a tool of a plugin.
@@ -53,4 +80,60 @@ func (s *Server) listPlugins(c *fiber.Ctx) error {
 		return err
 	}
 	return c.JSON(fiber.Map{"plugins": append([]Plugin{}, list...)})
+}
+
+// configBody is a change of a plugin's configuration.
+type configBody struct {
+	Config map[string]*string `json:"config"`
+}
+
+// patchPluginConfig changes a plugin's configuration.
+func (s *Server) patchPluginConfig(c *fiber.Ctx) error {
+	var b configBody
+	if err := readJSON(c, &b); err != nil {
+		return err
+	}
+	if len(b.Config) == 0 {
+		return invalid(`Say what is to change, such as {"config":{"key":"value"}}; null takes a key away.`)
+	}
+	name, err := pluginName(c)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Plugins.Configure(s.ctx, whoOf(c).UserID, name, b.Config); err != nil {
+		return err
+	}
+	return s.listPlugins(c)
+}
+
+// acceptBody names what was seen.
+type acceptBody struct {
+	Seen string `json:"seen"`
+}
+
+// acceptPluginTools offers the held tools of a plugin.
+func (s *Server) acceptPluginTools(c *fiber.Ctx) error {
+	var b acceptBody
+	if err := readJSON(c, &b); err != nil {
+		return err
+	}
+	if b.Seen == "" {
+		return invalid(`Say which tools you saw, as {"seen":"…"} with the plugin's held_digest.`)
+	}
+	name, err := pluginName(c)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Plugins.Accept(s.ctx, whoOf(c).UserID, name, b.Seen); err != nil {
+		return err
+	}
+	return s.listPlugins(c)
+}
+
+func pluginName(c *fiber.Ctx) (string, error) {
+	name, err := url.PathUnescape(c.Params("name"))
+	if err != nil {
+		return "", invalid("The name in the address is not encoded rightly.")
+	}
+	return name, nil
 }

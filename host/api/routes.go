@@ -64,6 +64,8 @@ func (s *Server) route() {
 	operator.Patch("/agents/:id", s.patchAgent)
 	operator.Delete("/agents/:id", s.deleteAgent)
 	operator.Get("/plugins", s.listPlugins)
+	operator.Patch("/plugins/:name/config", s.patchPluginConfig)
+	operator.Post("/plugins/:name/accept", s.acceptPluginTools)
 	operator.Get("/users", s.listUsers)
 	operator.Post("/users", s.postUser)
 	operator.Delete("/users/:name", s.deleteUser)

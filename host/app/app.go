@@ -177,6 +177,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 		Models: completer{a}, Memories: a.Store, Files: a.Store, MemoryChanged: func(user, memory, change string) {
 			a.Hub.Publish(user, api.Event{Topic: "memory", ID: memory, Change: change})
 		},
+		Changed: func(plugin string) { a.Hub.Broadcast(api.Event{Topic: "plugin", ID: plugin, Change: "updated"}) },
 	})
 	if err != nil {
 		return err

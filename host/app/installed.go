@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net/url"
 
 	"github.com/bulkhead-host/bulkhead/host/api"
+	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
@@ -32,7 +34,11 @@ func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
 	out := make([]api.Plugin, 0, len(list))
 	for _, d := range list {
 		p := api.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
-			Builtin: d.Builtin, Enabled: d.Enabled, Tools: []api.PluginTool{}, Grants: []api.Grant{}}
+			Builtin: d.Builtin, Enabled: d.Enabled, Dynamic: d.Dynamic, Tools: []api.PluginTool{}, Held: []api.HeldTool{}, HeldDigest: d.HeldDigest,
+			Config: d.Config, Grants: []api.Grant{}}
+		for _, h := range d.Held {
+			p.Held = append(p.Held, heldTool(h))
+		}
 		for _, t := range d.Tools {
 			p.Tools = append(p.Tools, api.PluginTool{Name: t.Name, Title: t.Title, Description: t.Description, Labels: append([]string{}, t.Labels...)})
 		}
@@ -42,6 +48,42 @@ func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+func heldTool(h plugin.HeldTool) api.HeldTool {
+	out := api.HeldTool{Name: h.Name, Title: h.Title, Description: h.Description, InputSchema: h.InputSchema, OutputSchema: h.OutputSchema}
+	if h.Before != nil {
+		before := heldTool(*h.Before)
+		out.Before = &before
+	}
+	return out
+}
+
+// Configure implements api.Plugins.
+func (i installed) Configure(ctx context.Context, operator, name string, change map[string]*string) error {
+	return pluginFault(i.app.Plugins.Configure(ctx, operator, name, change))
+}
+
+// Accept implements api.Plugins.
+func (i installed) Accept(ctx context.Context, operator, name, digest string) error {
+	return pluginFault(i.app.Plugins.AcceptTools(ctx, operator, name, digest))
+}
+
+// pluginFault is err as a client is told of it.
+func pluginFault(err error) error {
+	var e *plugin.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Kind {
+	case plugin.UnknownPlugin:
+		return api.PluginFault(api.CodeUnknownPlugin, e.Message)
+	case plugin.NotSeen:
+		return api.PluginFault(api.CodeNotSeen, e.Message)
+	case plugin.BadConfig:
+		return api.PluginFault(api.CodeBadConfig, e.Message)
+	}
+	return err
 }
 
 // hostsOf are the hosts of origins.

@@ -42,11 +42,15 @@ func ListPlugins(ctx context.Context, o Options, c *Client) error {
 		printf(o.Err, "No plugin is installed. A binary built by task build brings the built-in ones.\n")
 		return nil
 	}
+	defer tellHeld(o, reply.Plugins)
 	return table(o.Out, "NAME\tVERSION\tTOOLS\tGRANTED", func(w io.Writer) {
 		for _, p := range reply.Plugins {
 			var tools, grants []string
 			for _, t := range p.Tools {
 				tools = append(tools, t.Name)
+			}
+			for _, t := range p.Held {
+				tools = append(tools, t.Name+" (held)")
 			}
 			for _, g := range p.Grants {
 				grants = append(grants, g.Capability+" "+g.Mode)

@@ -67,9 +67,17 @@ func (t *guestTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, 
 		return t.unloadable(ctx, err), nil
 	}
 	defer lease.Release()
+	if !p.catalogue.Load().offers(t.name) {
+		return t.notOffered(), nil
+	}
+	config, err := t.manager.Configuration(p.record.Name)
+	if err != nil {
+		return t.unloadable(ctx, err), nil
+	}
 	c := guestCall{
 		gate: t.manager.gate, module: lease, manifest: p.manifest, assets: p.assets, tool: t.name,
-		title: t.spec.Title, exposed: t.spec.Name, logger: t.manager.config.Logger,
+		title: t.spec.Title, exposed: t.spec.Name, config: config, logger: t.manager.config.Logger,
+		changed: func() { t.manager.refresh(p) },
 	}
 	result, _ := c.run(ctx, in)
 	return result, nil
@@ -119,6 +127,14 @@ func (t *guestTool) unloadable(ctx context.Context, err error) tool.Result {
 		fmt.Sprintf("The tool %s is not available now. Go on without it.", t.spec.Name))
 }
 
+// notOffered is the result of a call of a tool that was listed when the turn began, and is
+// gone or another one now.
+func (t *guestTool) notOffered() tool.Result {
+	return tool.Fail(tool.FailureUnavailable,
+		fmt.Sprintf("%s is not offered any more: the plugin %s has changed or removed it. A changed tool is offered again when an operator has looked at it.", t.spec.Title, t.spec.Plugin),
+		fmt.Sprintf("The tool %s is not available any more. Go on without it.", t.spec.Name))
+}
+
 // callable is a module, or the right to call one.
 type callable interface {
 	spoken
@@ -138,6 +154,9 @@ type guestCall struct {
 	tool, exposed, title string
 	config               map[string]string
 	logger               *slog.Logger
+	// changed is told when a dynamic plugin says that its tools are others now, nil where
+	// nobody wants to know.
+	changed func()
 	// log takes what the guest logs, nil for the logger.
 	log func(level, message string)
 }

@@ -54,7 +54,7 @@ func commandTools(m capability.Manifest) ([]listedTool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describe the tools of a command: %w", err)
 	}
-	return parseTools(data) // the same bounds as for a module's own list
+	return parseTools(data, 1) // the same bounds as for a module's own list
 }
 
 // commandSchema is the schema of a tool's arguments.

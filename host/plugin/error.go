@@ -22,6 +22,10 @@ const (
 	BadTools Kind = "bad_tools"
 	// UnknownPlugin: no plugin of that name is installed.
 	UnknownPlugin Kind = "unknown_plugin"
+	// BadConfig: the configuration that a plugin was to get is beyond its bounds.
+	BadConfig Kind = "bad_config"
+	// NotSeen: the tools that are held are not those that somebody saw.
+	NotSeen Kind = "not_seen"
 	// UnknownTool: the plugin has no such tool.
 	UnknownTool Kind = "unknown_tool"
 )

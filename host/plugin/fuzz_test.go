@@ -16,7 +16,7 @@ func FuzzParseTools(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema": [1]}]}`))
 	f.Add([]byte("{\"tools\":\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tools, err := parseTools(data)
+		tools, err := parseTools(data, 1)
 		if err != nil {
 			var e *Error
 			if !errors.As(err, &e) {

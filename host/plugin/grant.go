@@ -60,21 +60,21 @@ func (s *grantStore) put(plugin string, grants ...capability.Grant) error {
 // SetGrant records an operator's word on one capability of a plugin. It holds at
 // once, on running calls too; mode deny revokes. It returns an *Error of kind
 // UnknownPlugin, or what capability.Grant.Check returns.
-func (m *Manager) SetGrant(_ context.Context, operator, plugin string, g capability.Grant) error {
+func (m *Manager) SetGrant(ctx context.Context, operator, plugin string, g capability.Grant) error {
 	if err := g.Check(); err != nil {
 		return fmt.Errorf("set a grant: %w", err)
 	}
-	m.mu.Lock()
-	p := m.plugins[plugin]
-	m.mu.Unlock()
-	if p == nil {
-		return &Error{Kind: UnknownPlugin, Message: fmt.Sprintf("No plugin %q is installed; see plugin list.", plugin)}
+	p, err := m.known(plugin)
+	if err != nil {
+		return err
 	}
 	if err := m.grants.put(plugin, g); err != nil {
 		return fmt.Errorf("set a grant: %w", err)
 	}
-	return m.config.Audit.Record(audit.Entry{
+	err = m.config.Audit.Record(audit.Entry{
 		Time: m.config.Now(), Kind: audit.KindGrant, Plugin: plugin, Version: p.record.Version, User: operator,
 		Capability: g.Capability, Decision: string(g.Mode),
 	})
+	m.listAgain(ctx, p)
+	return err
 }

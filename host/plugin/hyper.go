@@ -48,7 +48,11 @@ func (h hyper) function(name string) engine.HostFunc {
 		return func(context.Context, []byte) []byte {
 			// A plugin keeps nothing in its memory from call to call, so its list
 			// is another one only when what it reads has changed.
-			h.log("info", "The plugin says that its tools have changed. This host lists them when the plugin is installed.")
+			if !h.call.manifest.Dynamic {
+				h.log("info", `The plugin says that its tools have changed. They are listed again only if its manifest says "dynamic": true.`)
+			} else if h.call.changed != nil {
+				h.call.changed()
+			}
 			return nil
 		}
 	case "notify_prompt_list_changed", "notify_resource_list_changed", "notify_resource_updated", "notify_url_elicitation_completed":

@@ -70,12 +70,12 @@ func (m *Manager) installBuiltin(ctx context.Context, wasm []byte, fallback stri
 
 // repair puts a built-in module's file back where it is gone or damaged.
 func (m *Manager) repair(ctx context.Context, p *installed, wasm []byte) error {
-	_, _, err := m.config.Registry.Open(ctx, p.record.Name)
+	record, _, err := m.config.Registry.Open(ctx, p.record.Name)
 	if corrupt := (*registry.CorruptError)(nil); !errors.As(err, &corrupt) {
 		return err
 	}
 	m.config.Logger.Warn("a built-in plugin's file is put back", "plugin", p.record.Name, "error", err)
-	_, err = m.config.Registry.Install(ctx, p.record, wasm)
+	_, err = m.config.Registry.Install(ctx, record, wasm)
 	return err
 }
 
@@ -121,7 +121,7 @@ func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.
 	if err != nil {
 		return nil, loadError(err)
 	}
-	tools, err := listTools(ctx, module, manifest)
+	tools, err := listTools(ctx, module, manifest, engine.Call{})
 	if err != nil {
 		return nil, errors.Join(err, module.Close(ctx))
 	}
@@ -129,13 +129,12 @@ func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("write the list of tools: %w", err), module.Close(ctx))
 	}
-	return &installed{
-		record: registry.Record{
-			Name: manifest.Name, Version: manifest.Version, Manifest: raw, Tools: stored,
-			Enabled: true, InstalledAt: m.config.Now().UTC(),
-		},
-		manifest: manifest, tools: tools, turn: make(chan struct{}, 1), module: module, assets: assets,
-	}, nil
+	p := newInstalled(registry.Record{
+		Name: manifest.Name, Version: manifest.Version, Manifest: raw, Tools: stored,
+		Enabled: true, InstalledAt: m.config.Now().UTC(),
+	}, manifest, installedList(tools))
+	p.module, p.assets = module, assets
+	return p, nil
 }
 
 // publish stores the plugin and puts it in the place of the version before,
@@ -170,6 +169,8 @@ func (m *Manager) publish(ctx context.Context, p *installed, wasm []byte) error 
 		})
 	}
 	m.mu.Unlock()
+	m.tell(record.Name)
+	m.listAgain(ctx, p)
 	return m.config.Audit.Record(audit.Entry{
 		Time: m.config.Now(), Kind: audit.KindInstall, Plugin: record.Name, Version: record.Version, SHA256: record.SHA256, Decision: string(capability.Allow),
 	})

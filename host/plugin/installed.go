@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
@@ -11,12 +12,17 @@ import (
 	"github.com/bulkhead-host/bulkhead/sandbox/files"
 )
 
-// installed is one version of an installed plugin. All but its module is
+// installed is one version of an installed plugin. All but its module and its catalogue is
 // immutable; another version is another value.
 type installed struct {
 	record   registry.Record
 	manifest capability.Manifest
-	tools    []listedTool
+
+	// catalogue is never nil. Who changes it holds the one token of listing.
+	catalogue atomic.Pointer[catalogue]
+	listing   chan struct{}
+	// stale tells that the plugin is to be asked for its tools again.
+	stale atomic.Bool
 
 	// turn holds a token while the module is loaded or closed, and guards the
 	// fields below.
@@ -25,6 +31,12 @@ type installed struct {
 	// assets came with the module, nil for none; they are set with it.
 	assets *files.Assets
 	gone   bool
+}
+
+func newInstalled(r registry.Record, m capability.Manifest, c catalogue) *installed {
+	p := &installed{record: r, manifest: m, listing: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	p.catalogue.Store(&c)
+	return p
 }
 
 // fromRecord reads what was stored at install.
@@ -36,11 +48,18 @@ func fromRecord(r registry.Record) (*installed, error) {
 			return nil, manifestError(err)
 		}
 	}
-	var tools []listedTool
-	if err := json.Unmarshal(r.Tools, &tools); err != nil {
+	var c catalogue
+	if err := json.Unmarshal(r.Tools, &c.seen); err != nil {
 		return nil, fmt.Errorf("read the stored list of tools: %w", err)
 	}
-	return &installed{record: r, manifest: m, tools: tools, turn: make(chan struct{}, 1)}, nil
+	c.listed = c.seen
+	if len(r.Listed) > 0 {
+		c.listed = nil
+		if err := json.Unmarshal(r.Listed, &c.listed); err != nil {
+			return nil, fmt.Errorf("read the list of tools that was given last: %w", err)
+		}
+	}
+	return newInstalled(r, m, c), nil
 }
 
 // load returns the right to call the module, which the caller releases; the first call

@@ -26,8 +26,9 @@ type listedTool struct {
 }
 
 // parseTools reads the answer of list_tools. It returns an *Error of kind
-// BadTools. Fields that it does not know are left out: hosts differ in them.
-func parseTools(data []byte) ([]listedTool, error) {
+// BadTools. Fields that it does not know are left out: hosts differ in them. fewest is how
+// many tools it must name.
+func parseTools(data []byte, fewest int) ([]listedTool, error) {
 	bad := func(format string, args ...any) error {
 		return &Error{Kind: BadTools, Message: "The module's list of tools is wrong: " + fmt.Sprintf(format, args...)}
 	}
@@ -40,8 +41,8 @@ func parseTools(data []byte) ([]listedTool, error) {
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, bad("it is not the protocol's JSON (%v).", err)
 	}
-	if len(list.Tools) == 0 || len(list.Tools) > maxTools {
-		return nil, bad("it names %d tools; 1 to %d are allowed.", len(list.Tools), maxTools)
+	if len(list.Tools) < fewest || len(list.Tools) > maxTools {
+		return nil, bad("it names %d tools; %d to %d are allowed.", len(list.Tools), fewest, maxTools)
 	}
 	seen := map[string]bool{}
 	for i := range list.Tools {

@@ -24,6 +24,8 @@ var (
 	// servletWASM speaks tools.v1, hyperWASM imports what hyper-mcp's plugins do, and
 	// commandWASM is a WASI program.
 	servletWASM, hyperWASM, commandWASM []byte
+	// dynamicWASM has the tools that its configuration and its values name.
+	dynamicWASM []byte
 )
 
 func TestMain(m *testing.M) {
@@ -55,7 +57,7 @@ func buildAll(dir string) (err error) {
 	if probeWASM, err = build(probe, "./testdata/probe"); err != nil {
 		return err
 	}
-	for name, wasm := range map[string]*[]byte{"servlet": &servletWASM, "hyper": &hyperWASM} {
+	for name, wasm := range map[string]*[]byte{"servlet": &servletWASM, "hyper": &hyperWASM, "dynamic": &dynamicWASM} {
 		if *wasm, err = build(filepath.Join(dir, name+".wasm"), "./testdata/"+name); err != nil {
 			return err
 		}

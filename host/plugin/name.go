@@ -19,13 +19,13 @@ type toolKey struct{ plugin, tool string }
 func exposedNames(plugins []*installed) map[toolKey]string {
 	count := map[string]int{}
 	for _, p := range plugins {
-		for _, l := range p.tools {
+		for _, l := range p.catalogue.Load().listed {
 			count[sanitise(l.Name)]++
 		}
 	}
 	names, taken := map[toolKey]string{}, map[string]bool{}
 	for _, p := range plugins {
-		for _, l := range p.tools {
+		for _, l := range p.catalogue.Load().listed {
 			name := sanitise(l.Name)
 			if count[name] > 1 || tool.Reserved(name) {
 				name = sanitise(p.record.Name + "_" + l.Name)

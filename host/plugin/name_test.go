@@ -4,16 +4,18 @@ import (
 	"testing"
 
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/runtime/registry"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
 func TestAToolNamedAsOneOfTheLoopsGetsItsPluginsName(t *testing.T) {
-	p := &installed{}
-	p.record.Name = "mind"
+	var list []listedTool
 	for _, name := range []string{tool.Think, "plan"} {
 		var l listedTool
 		l.Name = name
-		p.tools = append(p.tools, l)
+		list = append(list, l)
 	}
+	p := newInstalled(registry.Record{Name: "mind"}, capability.Manifest{}, installedList(list))
 	names := exposedNames([]*installed{p})
 	if got := names[toolKey{"mind", tool.Think}]; got != "mind_think" {
 		t.Errorf("think of mind is called %q", got)

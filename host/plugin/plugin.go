@@ -9,6 +9,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -62,6 +63,9 @@ type Config struct {
 	// MemoryChanged is told of what a plugin changed: change is created, updated
 	// or removed. nil to tell nobody.
 	MemoryChanged func(userID, memoryID, change string)
+	// Changed is told the name of a plugin whose version, tools or configuration changed;
+	// it must not wait. nil to tell nobody.
+	Changed func(plugin string)
 	// Egress lets requests out; nil for none.
 	Egress *egress.Guard
 	// Asker is nil where nobody can be asked; then mode ask denies.
@@ -79,6 +83,8 @@ type Manager struct {
 	config Config
 	grants *grantStore
 	gate   *gate.Gate
+	// quiet is the gate without anybody to ask, for what no person began.
+	quiet *gate.Gate
 
 	// mu guards the fields below.
 	mu      sync.Mutex
@@ -104,12 +110,14 @@ func New(ctx context.Context, config Config) (*Manager, error) {
 	functions = append(functions, memory{config.Memories, config.MemoryChanged}.functions()...)
 	functions = append(functions, attachments{config.Files}.functions()...)
 	functions = append(functions, model{config.Models, &ledger{}}.functions()...)
-	m.gate, err = gate.New(gate.Config{
-		Functions: functions,
-		Grants:    m.grants, Users: config.Users, Audit: config.Audit, Asker: config.Asker,
-		Now: config.Now, Logger: config.Logger,
-	})
-	if err != nil {
+	through := gate.Config{
+		Functions: functions, Grants: m.grants, Users: config.Users, Audit: config.Audit, Now: config.Now, Logger: config.Logger,
+	}
+	if m.quiet, err = gate.New(through); err != nil {
+		return nil, fmt.Errorf("set up the gate: %w", err)
+	}
+	through.Asker = config.Asker
+	if m.gate, err = gate.New(through); err != nil {
 		return nil, fmt.Errorf("set up the gate: %w", err)
 	}
 	records, err := config.Registry.List(ctx)
@@ -207,7 +215,7 @@ func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range p.tools {
+		for _, l := range p.catalogue.Load().offered() {
 			if p.manifest.Tool(l.Name).Approval == capability.Deny {
 				continue
 			}
@@ -223,8 +231,33 @@ func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
 type Description struct {
 	Name, Version, Title, Text, SHA256 string
 	Builtin, Enabled                   bool
-	Tools                              []tool.Spec
-	Grants                             []GrantLine
+	// Dynamic tells that the tools depend on Config and the grants.
+	Dynamic bool
+	// Tools are those that are offered; Held are not, until an operator accepts them by
+	// HeldDigest.
+	Tools      []tool.Spec
+	Held       []HeldTool
+	HeldDigest string
+	// Config is what the plugin reads with config_get.
+	Config map[string]string
+	Grants []GrantLine
+}
+
+// HeldTool is a tool that nobody has seen as it is now.
+type HeldTool struct {
+	Name, Title, Description  string
+	InputSchema, OutputSchema json.RawMessage
+	// Before is the tool as it was seen, nil for one that is new.
+	Before *HeldTool
+}
+
+func heldTool(l listedTool, before *listedTool) HeldTool {
+	h := HeldTool{Name: l.Name, Title: l.Title, Description: l.Description, InputSchema: l.InputSchema, OutputSchema: l.OutputSchema}
+	if before != nil {
+		old := heldTool(*before, nil)
+		h.Before = &old
+	}
+	return h
 }
 
 // GrantLine is what a plugin may do with one capability that it asks for.
@@ -255,9 +288,19 @@ func (m *Manager) List(ctx context.Context) ([]Description, error) {
 		rights := capability.Effective(p.manifest, grants, nil)
 		d := Description{
 			Name: p.record.Name, Version: p.record.Version, Title: p.manifest.Title, Text: p.manifest.Description,
-			SHA256: p.record.SHA256, Builtin: p.record.Builtin, Enabled: p.record.Enabled,
+			SHA256: p.record.SHA256, Dynamic: p.manifest.Dynamic, Builtin: p.record.Builtin, Enabled: p.record.Enabled,
 		}
-		for _, l := range p.tools {
+		c := p.catalogue.Load()
+		for _, l := range c.held() {
+			d.Held = append(d.Held, heldTool(l, c.before(l.Name)))
+		}
+		if len(d.Held) > 0 {
+			d.HeldDigest = digestOf(c.held())
+		}
+		if d.Config, err = m.Configuration(p.record.Name); err != nil {
+			return nil, err
+		}
+		for _, l := range c.offered() {
 			name := names[toolKey{p.record.Name, l.Name}]
 			if name == "" {
 				name = l.Name

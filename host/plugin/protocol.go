@@ -49,13 +49,14 @@ func exportsOf(p engine.Protocol) string {
 	}
 }
 
-// listTools asks for a module's tools in a dry run, with no capability at all.
-func listTools(ctx context.Context, m *engine.Module, manifest capability.Manifest) ([]listedTool, error) {
+// listTools asks for a module's tools. call says what the module has for that: nothing at
+// all for a dry run.
+func listTools(ctx context.Context, m callable, manifest capability.Manifest, call engine.Call) ([]listedTool, error) {
 	p, err := protocol(m, manifest)
 	if err != nil {
 		return nil, err
 	}
-	call := engine.Call{Limits: engine.Limits{Timeout: listTimeout}}
+	call.Limits = engine.Limits{Timeout: listTimeout}
 	switch p {
 	case engine.WASICommand:
 		return commandTools(manifest)
@@ -73,9 +74,18 @@ func listTools(ctx context.Context, m *engine.Module, manifest capability.Manife
 		return nil, fmt.Errorf("list the tools of a module: %w", err)
 	}
 	if p == engine.ToolsV1 {
-		return parseTools(wrapSingle(out.Output))
+		return parseTools(wrapSingle(out.Output), fewest(manifest))
 	}
-	return parseTools(out.Output)
+	return parseTools(out.Output, fewest(manifest))
+}
+
+// fewest is how many tools a plugin has at least: one whose tools depend on configuration may
+// have none before it is configured.
+func fewest(m capability.Manifest) int {
+	if m.Dynamic {
+		return 0
+	}
+	return 1
 }
 
 // wrapSingle makes a list of the one tool that early servlets describe themselves as.

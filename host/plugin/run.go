@@ -111,7 +111,7 @@ func Run(ctx context.Context, with Surroundings, r Request) (response Response, 
 		return Response{}, loadError(err)
 	}
 	defer func() { err = errors.Join(err, module.Close(ctx)) }()
-	tools, err := listTools(ctx, module, manifest)
+	tools, err := listTools(ctx, module, manifest, engine.Call{Config: r.Config})
 	if err != nil {
 		return Response{}, err
 	}

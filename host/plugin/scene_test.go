@@ -42,6 +42,8 @@ type scene struct {
 	models plugin.Models
 	// changes are what was told of memories.
 	changes []string
+	// told is called with the name of a plugin that changed, nil for nobody.
+	told func(plugin string)
 }
 
 func open(t *testing.T, change ...func(*scene)) *scene {
@@ -84,6 +86,11 @@ func (s *scene) start(t *testing.T) {
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
 		Engine: s.engine, Registry: reg, Storage: s.store.Space("sandbox"), Audit: s.log, Knowledge: s.base,
 		Models: s.models, Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
+		Changed: func(plugin string) {
+			if s.told != nil {
+				s.told(plugin)
+			}
+		},
 		Egress: s.guard, Logger: s.logger, Now: func() time.Time { return noon },
 	})
 	if err != nil {

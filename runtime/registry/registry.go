@@ -45,8 +45,11 @@ type Record struct {
 	SHA256 string `json:"sha256"`
 	// Manifest is the manifest that is in force, as JSON.
 	Manifest json.RawMessage `json:"manifest,omitempty"`
-	// Tools is the list of tools that the module gave when it was installed.
-	Tools   json.RawMessage `json:"tools,omitempty"`
+	// Tools is the list of tools that the module gave when it was installed, as far as
+	// nothing else was accepted since.
+	Tools json.RawMessage `json:"tools,omitempty"`
+	// Listed is the list that the module gave last, empty if that is Tools.
+	Listed  json.RawMessage `json:"listed,omitempty"`
 	Enabled bool            `json:"enabled"`
 	// InstalledAt is when this version was installed.
 	InstalledAt time.Time `json:"installed_at"`

@@ -46,6 +46,10 @@ const (
 	KindInstall Kind = "install"
 	// KindGrant is a grant that was set or revoked.
 	KindGrant Kind = "grant"
+	// KindTools is a plugin's list of tools that changed, or that somebody accepted.
+	KindTools Kind = "tools"
+	// KindConfig is a plugin's configuration that was changed.
+	KindConfig Kind = "config"
 )
 
 // Entry is one record. Seq, Prev and Hash are the log's to fill.

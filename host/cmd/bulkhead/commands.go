@@ -202,8 +202,18 @@ func pluginCommands(o *options) *cobra.Command {
 	run.Flags().StringVar(&call.Arguments, "args", "", "the arguments, a JSON object")
 	run.Flags().StringVar(&call.GrantFile, "grant", "", "a file with the grants")
 	run.Flags().StringVar(&call.Meta, "meta", "", "what the tool may know, as JSON")
+	var seen string
+	held := &cobra.Command{Use: "held NAME", Short: "Show or accept tools that are held because they changed", Args: cobra.ExactArgs(1),
+		RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
+			return cli.HeldTools(ctx, o.Options, c, args[0], seen)
+		})}
+	held.Flags().StringVar(&seen, "accept", "", "offer the tools that were shown with this hash")
 	return group("plugin", "Plugins, the modules that tools come in",
-		o.actAs(o.json(run)),
+		o.actAs(o.json(run)), o.json(held),
+		o.json(&cobra.Command{Use: "config NAME [KEY=VALUE | KEY=]…", Short: "Show or set what a plugin reads as its configuration", Args: cobra.MinimumNArgs(1),
+			RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
+				return cli.ConfigurePlugin(ctx, o.Options, c, args[0], args[1:])
+			})}),
 		o.json(&cobra.Command{Use: "list", Short: "List what is installed", Args: cobra.NoArgs,
 			RunE: settled(o, func(ctx context.Context, c *cli.Client, _ []string) error {
 				return cli.ListPlugins(ctx, o.Options, c)

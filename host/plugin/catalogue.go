@@ -1,0 +1,145 @@
+package plugin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// catalogue is what is known of a plugin's tools: those that somebody has seen, and those
+// that the module listed last. It is immutable.
+type catalogue struct {
+	// seen are the tools as somebody has seen them, also those that are not listed now: one
+	// that comes back as another is held.
+	seen []listedTool
+	// listed is the module's last list.
+	listed []listedTool
+}
+
+// maxSeen is how many tools of a plugin are remembered.
+const maxSeen = 4 * maxTools
+
+// installedList is the catalogue of a list that came with an install: whoever installs a
+// plugin sees its tools.
+func installedList(tools []listedTool) catalogue { return catalogue{tools, tools} }
+
+// offered are the listed tools that are as somebody has seen them.
+func (c catalogue) offered() []listedTool { return c.split(true) }
+
+// held are the listed tools that nobody has seen as they are now.
+func (c catalogue) held() []listedTool { return c.split(false) }
+
+func (c catalogue) split(offered bool) []listedTool {
+	var list []listedTool
+	for _, l := range c.listed {
+		if before := c.before(l.Name); (before != nil && before.same(l)) == offered {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// before returns a tool as somebody has seen it, nil for nobody.
+func (c catalogue) before(name string) *listedTool {
+	for i := range c.seen {
+		if c.seen[i].Name == name {
+			return &c.seen[i]
+		}
+	}
+	return nil
+}
+
+// offers reports whether a tool is offered.
+func (c catalogue) offers(name string) bool {
+	return slices.ContainsFunc(c.offered(), func(l listedTool) bool { return l.Name == name })
+}
+
+// list returns the catalogue after the module listed its tools again. Where that followed
+// what an operator did, tools of new names count as seen; one that was seen and is another
+// now never does.
+func (c catalogue) list(tools []listedTool, byOperator bool) catalogue {
+	next := catalogue{c.seen, tools}
+	if !byOperator {
+		return next
+	}
+	var fresh []listedTool
+	for _, l := range tools {
+		if c.before(l.Name) == nil {
+			fresh = append(fresh, l)
+		}
+	}
+	return next.see(fresh)
+}
+
+// accept returns the catalogue after somebody saw the held tools, digest saying which.
+// ok is false if other tools are held now.
+func (c catalogue) accept(digest string) (next catalogue, ok bool) {
+	held := c.held()
+	if len(held) == 0 || digest != digestOf(held) {
+		return c, false
+	}
+	return c.see(held), true
+}
+
+// see returns the catalogue with tools as they were seen now. Of more than maxSeen those
+// that are not listed are forgotten first.
+func (c catalogue) see(tools []listedTool) catalogue {
+	if len(tools) == 0 {
+		return c
+	}
+	seen := slices.DeleteFunc(slices.Clone(c.seen), func(old listedTool) bool {
+		return slices.ContainsFunc(tools, func(l listedTool) bool { return l.Name == old.Name })
+	})
+	seen = append(seen, tools...)
+	for i := 0; i < len(seen) && len(seen) > maxSeen; {
+		if slices.ContainsFunc(c.listed, func(l listedTool) bool { return l.Name == seen[i].Name }) {
+			i++
+			continue
+		}
+		seen = slices.Delete(seen, i, i+1)
+	}
+	return catalogue{seen, c.listed}
+}
+
+// equal reports whether both say the same.
+func (c catalogue) equal(other catalogue) bool {
+	return sameList(c.seen, other.seen) && sameList(c.listed, other.listed)
+}
+
+func sameList(a, b []listedTool) bool { return slices.EqualFunc(a, b, listedTool.same) }
+
+// same reports whether a tool is the other in all that a model or a person reads of it.
+// Schemas are compared as JSON values: the order of keys means nothing.
+func (l listedTool) same(other listedTool) bool {
+	return l.Name == other.Name && l.Title == other.Title && l.Description == other.Description &&
+		canonical(l.InputSchema) == canonical(other.InputSchema) && canonical(l.OutputSchema) == canonical(other.OutputSchema)
+}
+
+// canonical writes a JSON value with its keys in order and its numbers as they are. What is
+// no JSON stays as it is.
+func canonical(data json.RawMessage) string {
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return string(data)
+	}
+	out, err := json.Marshal(value)
+	if err != nil { // what was decoded encodes
+		return string(data)
+	}
+	return string(out)
+}
+
+// digestOf names a list of tools by its content, in 32 hex digits.
+func digestOf(tools []listedTool) string {
+	sum := sha256.New()
+	enc := json.NewEncoder(sum)
+	for _, l := range tools {
+		// Strings encode, and a hash takes all.
+		_ = enc.Encode([]string{l.Name, l.Title, l.Description, canonical(l.InputSchema), canonical(l.OutputSchema)})
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}

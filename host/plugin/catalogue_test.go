@@ -1,0 +1,108 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// toolNamed is a tool of one of a few names with one of a few descriptions.
+func toolNamed(name, version int) listedTool {
+	return listedTool{Name: fmt.Sprint("t", name), Description: fmt.Sprint("v", version), InputSchema: json.RawMessage(`{"type":"object"}`)}
+}
+
+// TestNoToolIsOfferedThatNobodySaw plays lists, acts of operators and acceptances in any
+// order beside a plain model of what was seen.
+func TestNoToolIsOfferedThatNobodySaw(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		draw := func() []listedTool {
+			var list []listedTool
+			for name := range 4 {
+				if version := rapid.IntRange(0, 3).Draw(r, "version"); version > 0 {
+					list = append(list, toolNamed(name, version))
+				}
+			}
+			return list
+		}
+		first := draw()
+		c := installedList(first)
+		seen := map[string]string{} // the description that was seen last
+		for _, l := range first {
+			seen[l.Name] = l.Description
+		}
+		for range rapid.IntRange(1, 20).Draw(r, "steps") {
+			switch rapid.IntRange(0, 2).Draw(r, "what") {
+			case 0:
+				c = c.list(draw(), false)
+			case 1:
+				c = c.list(draw(), true)
+				for _, l := range c.listed {
+					if _, known := seen[l.Name]; !known {
+						seen[l.Name] = l.Description
+					}
+				}
+			case 2:
+				held := c.held()
+				next, ok := c.accept(digestOf(held))
+				if ok != (len(held) > 0) {
+					r.Fatalf("accepting %v: %v", held, ok)
+				}
+				for _, l := range held {
+					seen[l.Name] = l.Description
+				}
+				c = next
+			}
+			if n := len(c.offered()) + len(c.held()); n != len(c.listed) {
+				r.Fatalf("%d tools of %d", n, len(c.listed))
+			}
+			for _, l := range c.offered() {
+				if seen[l.Name] != l.Description {
+					r.Fatalf("%s is offered as %q; it was seen as %q", l.Name, l.Description, seen[l.Name])
+				}
+			}
+			for _, l := range c.held() {
+				if seen[l.Name] == l.Description {
+					r.Fatalf("%s is held as it was seen", l.Name)
+				}
+			}
+		}
+	})
+}
+
+func TestOnlyWhatIsReadMakesAToolAnother(t *testing.T) {
+	old := listedTool{Name: "a", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"maximum":10000000000000000001}}}`)}
+	same := old
+	same.InputSchema = json.RawMessage(` { "properties":{"n":{"maximum":10000000000000000001}}, "type" : "object"}`)
+	if !old.same(same) || digestOf([]listedTool{old}) != digestOf([]listedTool{same}) {
+		t.Error("the order of keys makes another tool")
+	}
+	for name, change := range map[string]func(*listedTool){
+		"title":       func(l *listedTool) { l.Title = "A" },
+		"description": func(l *listedTool) { l.Description = "d" },
+		"schema": func(l *listedTool) {
+			l.InputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"maximum":10000000000000000002}}}`)
+		},
+		"output schema": func(l *listedTool) { l.OutputSchema = json.RawMessage(`{}`) },
+	} {
+		other := old
+		change(&other)
+		if old.same(other) || digestOf([]listedTool{old}) == digestOf([]listedTool{other}) {
+			t.Errorf("another %s is not seen", name)
+		}
+	}
+}
+
+func TestWhatIsListedIsRememberedBeforeWhatIsGone(t *testing.T) {
+	c := installedList(nil)
+	for n := range 3 * maxSeen {
+		c = c.list([]listedTool{toolNamed(n, 1), toolNamed(n+1, 1)}, true)
+		if len(c.seen) > maxSeen || len(c.held()) > 0 {
+			t.Fatalf("%d tools are remembered, %d held", len(c.seen), len(c.held()))
+		}
+	}
+	if c.before("t0") != nil {
+		t.Error("the oldest is still remembered")
+	}
+}
