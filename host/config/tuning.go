@@ -13,7 +13,9 @@ import (
 // API is which of OpenAI's two interfaces a model is asked through.
 type API string
 
-// The interfaces. With APIAuto, chat completions are used.
+// The interfaces. With APIAuto it is found out: OpenAI's own endpoint is asked for
+// responses and others for chat completions, and the other of the two is tried where
+// an endpoint refuses the one.
 const (
 	APIAuto      API = "auto"
 	APIChat      API = "chat"

@@ -26,7 +26,7 @@ func (c *Catalog) adapter(m config.Model) (llm.Model, error) {
 		return openai.New(openai.Config{
 			Name: m.Name, Provider: string(m.Provider), BaseURL: base, Model: m.Model, APIKey: m.APIKey,
 			ContextTokens: m.ContextTokens, MaxOutputTokens: m.MaxOutputTokens, HTTPClient: c.client(base), Timeouts: timeouts, Able: able,
-			Responses: m.API == config.APIResponses, NativeSearch: m.NativeSearch, Remember: c.memory(learnedKey(m)),
+			API: openai.API(m.API), NativeSearch: m.NativeSearch, Remember: c.memory(learnedKey(m)),
 		})
 	case config.ProviderOllama:
 		return ollama.New(ollama.Config{

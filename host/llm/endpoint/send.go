@@ -70,9 +70,17 @@ func (e *Endpoint) send(w *Watch, a Attempt) (*http.Response, error) {
 	}
 }
 
-// teaches tells whether a status may be about a field of the request. Some servers
-// answer 500 where their template cannot take a message.
-func teaches(status int) bool { return status == 400 || status == 422 || status == 500 }
+// teaches tells whether a status may be about a field of the request, or about where
+// it was sent. Some servers answer 500 where their template cannot take a message,
+// some gateways 404 where no endpoint behind them takes a field.
+func teaches(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError,
+		http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return true
+	}
+	return false
+}
 
 // checked returns a response whose stream has begun, or closes it.
 func checked(response *http.Response, err error) (*http.Response, error) {

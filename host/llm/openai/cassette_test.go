@@ -42,10 +42,14 @@ func adapter(t *testing.T, base string, raw json.RawMessage) llm.Model {
 func cassetteModel(t testing.TB, base string, c cassetteConfig) *openai.Model {
 	t.Helper()
 	var ids atomic.Int64
+	api := openai.APIChat
+	if c.Responses {
+		api = openai.APIResponses
+	}
 	model, err := openai.New(openai.Config{
 		Name: "local", BaseURL: base + "/v1", Model: "scripted", APIKey: llm.NewKey(testKey),
-		Able:      llm.Abilities{Reasoning: c.Reasoning, Parallel: c.Parallel, Vision: c.Vision},
-		Responses: c.Responses, NativeSearch: c.NativeSearch,
+		Able: llm.Abilities{Reasoning: c.Reasoning, Parallel: c.Parallel, Vision: c.Vision},
+		API:  api, NativeSearch: c.NativeSearch,
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		NewID: func() string { return fmt.Sprintf("made_%d", ids.Add(1)) },
 	})

@@ -27,9 +27,9 @@ type Config struct {
 	// MaxOutputTokens bounds an answer where the request does not, 0 for the
 	// provider's default.
 	MaxOutputTokens int
-	// Responses asks through the responses API instead of chat completions.
-	Responses bool
-	// NativeSearch declares the provider's own web search; it needs Responses.
+	// API is which of the endpoint's two interfaces is used, APIAuto where empty.
+	API API
+	// NativeSearch declares the provider's own web search; it needs APIResponses.
 	NativeSearch bool
 	// Note is the line that the page shows beside the name.
 	Note string
@@ -56,6 +56,18 @@ type Config struct {
 	// random one.
 	NewID func() string
 }
+
+// API is one of the two interfaces.
+type API string
+
+// The interfaces. With APIAuto it is found out: OpenAI's own endpoint is asked for
+// responses and others for chat completions, and the other of the two is tried where
+// an endpoint refuses the one; what worked is remembered.
+const (
+	APIAuto      API = "auto"
+	APIChat      API = "chat"
+	APIResponses API = "responses"
+)
 
 // Memory keeps a few flags of one model. It is safe for concurrent use.
 type Memory interface {

@@ -10,14 +10,29 @@ import (
 )
 
 // open sends the request until a stream begins, without what the endpoint is known
-// to refuse.
-func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, error) {
-	return m.end.Send(w, endpoint.Attempt{
+// to refuse, and by the interface that it has.
+func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route, error) {
+	way := m.route()
+	response, err := m.end.Send(w, endpoint.Attempt{
 		Post: func(w *endpoint.Watch) (*http.Response, error) {
+			if way.responses {
+				return m.post(w, "responses", m.responseBody(req))
+			}
 			return m.post(w, "chat/completions", m.params(req))
 		},
-		Learn: func(r *endpoint.Refusal) bool { return m.learn(r.Text, req) },
+		Learn: func(r *endpoint.Refusal) bool {
+			// Chat completions say that a field needs the other interface, responses
+			// mention themselves in refusals of a field.
+			if !way.responses && way.turn(r) {
+				return true
+			}
+			return m.learn(r.Text, req, way.responses) || way.turn(r)
+		},
 	})
+	if err == nil && way.turned {
+		m.remember(way)
+	}
+	return response, way, err
 }
 
 // post sends the request once; its response's body is watched.

@@ -31,7 +31,9 @@ type Model struct {
 	cfg    Config
 	end    *endpoint.Endpoint
 	client sdk.Client
-	quirks Memory
+	// official tells that the endpoint is OpenAI's own.
+	official bool
+	quirks   Memory
 	// learning is held by whoever adds to quirks.
 	learning sync.Mutex
 }
@@ -65,7 +67,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return "call_" + rand.Text() }
 	}
-	m := &Model{cfg: cfg, end: end, quirks: cfg.Remember}
+	m := &Model{cfg: cfg, end: end, quirks: cfg.Remember, official: isOfficial(cfg.BaseURL)}
 	if m.quirks == nil {
 		m.quirks = new(atomic.Uint32)
 	}
@@ -98,7 +100,7 @@ func (m *Model) options() []option.RequestOption {
 func (m *Model) Info() llm.Info {
 	return llm.Info{
 		Name: m.cfg.Name, Provider: m.cfg.Provider, Model: m.cfg.Model,
-		ContextTokens: m.cfg.ContextTokens, Note: m.cfg.Note, Vision: m.cfg.Able.Vision.Or(false), NativeSearch: m.cfg.NativeSearch && m.cfg.Responses,
+		ContextTokens: m.cfg.ContextTokens, Note: m.cfg.Note, Vision: m.cfg.Able.Vision.Or(false), NativeSearch: m.cfg.NativeSearch && m.cfg.API == APIResponses,
 		NoReasoning: m.cfg.Able.Reasoning == llm.No,
 	}
 }
@@ -119,14 +121,13 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 	}
 	watch := m.end.Watch(ctx)
 	defer watch.Stop()
-	open, decode := m.open, m.decode
-	if m.cfg.Responses {
-		open, decode = m.openResponse, m.decodeResponse
-	}
-	response, err := open(watch, req)
+	response, route, err := m.open(watch, req)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	return decode(watch, response, emit)
+	if route.responses {
+		return m.decodeResponse(watch, response, emit)
+	}
+	return m.decode(watch, response, emit)
 }

@@ -43,6 +43,12 @@ const (
 	reasoningBack
 	// noEncrypted: there is no reasoning to be had back encrypted.
 	noEncrypted
+	// chatOnly: there are no responses; chat completions work.
+	chatOnly
+	// responsesOnly: there are no chat completions; responses work.
+	responsesOnly
+	// noSummary: summaries of the reasoning are refused.
+	noSummary
 )
 
 // lesson tells by which words of a refusal a quirk is recognised, and whether a
@@ -63,6 +69,7 @@ var lessons = []lesson{
 	{noParallel, [][]string{{"parallel_tool_calls"}}, func(r request) bool { return r.able.Parallel == llm.No && r.hasTools() }},
 	{noToolChoice, [][]string{{"tool_choice"}}, request.hasTools},
 	{noEncrypted, [][]string{{"encrypted_content"}, {"encrypted content"}}, func(r request) bool { return r.responses }},
+	{noSummary, [][]string{{"reasoning.summary"}, {"reasoning summar"}}, func(r request) bool { return r.responses && r.able.Reasoning.Or(false) }},
 	{noEffort, [][]string{{"reasoning_effort"}, {"reasoning.effort"}}, func(r request) bool { return r.able.Reasoning.Or(false) }},
 	{noImages, [][]string{{"image_url"}, {"image input"}, {"not support image"}, {"does not support vision"}, {"not a multimodal"}, {"mmproj"}}, request.hasImages},
 	{developerRole, [][]string{{"role", "does not support 'system'"}, {"use 'developer'"}}, request.hasSystem},
@@ -99,13 +106,13 @@ func (r request) hasImages() bool {
 }
 
 // learn reads a refusal and tells whether it taught something new that the
-// request can do without.
-func (m *Model) learn(refusal string, req llm.Request) bool {
+// request can do without. responses tells by which interface it was sent.
+func (m *Model) learn(refusal string, req llm.Request, responses bool) bool {
 	refusal = strings.ToLower(refusal)
 	m.learning.Lock()
 	defer m.learning.Unlock()
 	known := quirk(m.quirks.Load())
-	r := request{req, m.cfg.Able, m.cfg.Responses}
+	r := request{req, m.cfg.Able, responses}
 	for _, l := range lessons {
 		if known&l.quirk != 0 || !l.about(r) || l.quirk == noTools && m.cfg.Able.Tools == llm.Yes {
 			continue

@@ -2,12 +2,10 @@ package openai
 
 import (
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
-	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
 	"github.com/bulkhead-host/bulkhead/host/llm/intext"
 )
 
@@ -39,15 +37,6 @@ type responseBody struct {
 	MaxOutputTokens   int            `json:"max_output_tokens,omitempty"`
 }
 
-// openResponse sends the request until a stream begins, without what the endpoint
-// is known to refuse.
-func (m *Model) openResponse(w *endpoint.Watch, req llm.Request) (*http.Response, error) {
-	return m.end.Send(w, endpoint.Attempt{
-		Post:  func(w *endpoint.Watch) (*http.Response, error) { return m.post(w, "responses", m.responseBody(req)) },
-		Learn: func(r *endpoint.Refusal) bool { return m.learn(r.Text, req) },
-	})
-}
-
 // responseBody translates a request, minding the quirks learned so far.
 func (m *Model) responseBody(req llm.Request) responseBody {
 	known := quirk(m.quirks.Load())
@@ -59,7 +48,10 @@ func (m *Model) responseBody(req llm.Request) responseBody {
 		b.Include = []string{"reasoning.encrypted_content"}
 	}
 	if m.cfg.Able.Reasoning.Or(false) && known&noEffort == 0 {
-		b.Reasoning = map[string]any{"effort": "medium", "summary": "auto"}
+		b.Reasoning = map[string]any{"effort": "medium"}
+		if known&noSummary == 0 {
+			b.Reasoning["summary"] = "auto"
+		}
 	}
 	m.responseTools(&b, req, known)
 	return b
@@ -67,7 +59,7 @@ func (m *Model) responseBody(req llm.Request) responseBody {
 
 // responseTools sets the tools and the choice.
 func (m *Model) responseTools(b *responseBody, req llm.Request, known quirk) {
-	search := m.cfg.NativeSearch && req.Choice != llm.ChoiceNone && req.Choice != llm.ChoiceRequired && !req.NoServerTools
+	search := m.cfg.NativeSearch && m.cfg.API == APIResponses && req.Choice != llm.ChoiceNone && req.Choice != llm.ChoiceRequired && !req.NoServerTools
 	for _, def := range req.Tools {
 		if search && def.Name == llm.SearchTool {
 			continue
