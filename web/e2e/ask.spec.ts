@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { answer, ask, composer, ended, expect, pick, prose, test } from './page';
 
 test('a question is answered from documents, with the tool call and each source open to view', async ({ page }) => {
@@ -26,6 +27,15 @@ test('a question is answered from documents, with the tool call and each source 
   await page.keyboard.press('Escape');
   await expect(panel).toBeHidden();
   await expect(chip).toBeFocused();
+
+  const arrives = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download the conversation' }).click();
+  const file = await arrives;
+  expect(file.suggestedFilename()).toBe('How-do-I-declare-a-capability.md');
+  const text = readFileSync(await file.path(), 'utf8');
+  expect(text).toContain('> How do I declare a capability?');
+  expect(text).toMatch(/^\[1\] \S/m);
+  expect(text).not.toContain('[[');
 });
 
 test('reasoning is folded and can be opened, and the narration stays above its call', async ({ page }) => {
@@ -55,6 +65,18 @@ test('two models answer side by side as tabs', async ({ page }) => {
   await expect(prose(answer(page)).last()).not.toContainText('It stands in');
   await page.reload();
   await expect(tabs.getByRole('tab')).toHaveText(['search', 'extractive']);
+
+  // Where there is room both can be read at once, and the one that goes on is ticked.
+  await page.getByRole('button', { name: 'Side by side' }).click();
+  const both = page.getByRole('region', { name: 'Answers side by side' });
+  await expect(both.getByRole('article')).toHaveCount(2);
+  const [left, right] = [await both.getByRole('article').first().boundingBox(), await both.getByRole('article').last().boundingBox()];
+  expect(left && right && left.x + left.width <= right.x && left.width > 350).toBe(true);
+  await both.getByRole('button', { name: 'extractive', exact: true }).click();
+  await ask(page, 'How do I build a plugin in Go?');
+  await ended(page);
+  await page.reload();
+  await expect(both.first().getByRole('button', { name: 'extractive', exact: true })).toHaveAttribute('aria-pressed', 'true');
 });
 
 test('a conversation is listed, found, renamed and deleted', async ({ page }) => {

@@ -22,7 +22,7 @@ test('what a source does not carry is underlined and says why; what it carries i
   await expect(answer(page).locator('.chip-weak')).toHaveAttribute('aria-label', /supports this weakly: the log says “less”/);
   await expect(answer(page).locator('.chip-absent')).toHaveAttribute('aria-label', /does not support this: it tells of a change of lamp/);
   const under = await highlighted(page, 'doubt');
-  expect(under.map((t) => t.trim())).toEqual(['In June it needs about half of that', 'The lamp has shown a red flash since 1878']);
+  expect(under.map((t) => t.trim())).toEqual(['in June it needs about half of that', 'The lamp has shown a red flash since 1878']);
   // It goes with the answer.
   await page.getByRole('button', { name: 'New chat' }).click();
   await expect.poll(() => highlighted(page, 'doubt')).toEqual([]);
@@ -50,6 +50,23 @@ test('a chip shows its source where it is pointed at, and in full when it is ope
   await expect(panel.getByRole('link', { name: 'Open on the web' })).toHaveAttribute('href', 'https://lights.example/notices/12');
   await panel.getByRole('button', { name: 'Previous source' }).click();
   await expect(panel).toContainText('Source 1 of 2');
+});
+
+test('on a tablet a source takes room from the conversation and covers nothing of it', async ({ page }) => {
+  await doubted(page);
+  const chip = answer(page).locator('.chip-absent');
+  const panel = page.getByRole('complementary', { name: 'Source' });
+  for (const [width, height] of [[820, 1180], [1024, 768]] as const) {
+    await page.setViewportSize({ width, height });
+    await chip.click();
+    await expect(panel).toBeVisible();
+    const [pane, main] = [await panel.boundingBox(), await page.locator('main').boundingBox()];
+    if (!pane || !main) throw new Error('nothing is drawn');
+    expect(main.x + main.width <= pane.x + 1 || main.y + main.height <= pane.y + 1).toBe(true);
+    await expect(chip).toBeInViewport({ ratio: 1 });
+    await page.keyboard.press('Escape');
+    await expect(panel).toHaveCount(0);
+  }
 });
 
 test('the cited passage is marked and in view in the whole document', async ({ page }) => {

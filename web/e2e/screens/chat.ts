@@ -168,6 +168,17 @@ export const CHAT: Screen[] = [
     },
   },
   {
+    name: 'several models, side by side',
+    go: async (page) => {
+      await page.goto('/');
+      await pick(page, 'search', 'extractive', 'rich');
+      await ask(page, 'How do I declare a capability?');
+      await ended(page);
+      await page.getByRole('button', { name: 'Side by side' }).click();
+      await expect(page.getByRole('region', { name: 'Answers side by side' }).getByRole('article')).toHaveCount(3);
+    },
+  },
+  {
     name: 'held back',
     go: async (page) => {
       await page.goto('/');

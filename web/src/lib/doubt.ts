@@ -1,8 +1,13 @@
 /**
- * Underlines the sentence before a chip whose source does not carry it. Ranges
- * of the CSS Custom Highlight API are used, so the text's elements stay as they
- * are; a browser without it still shows the chip.
+ * Underlines the claim before a chip whose source does not carry it: what was
+ * graded, or the sentence where that is not found in what is drawn, as within a
+ * formula. Ranges of the CSS Custom Highlight API are used, so the text's elements
+ * stay as they are; a browser without it still shows the chip.
  */
+import { doubtsOf } from './markdown';
+import { findClaim, rangeOf } from './passage';
+import type { SupportMark } from './run';
+
 const NAME = 'doubt';
 const owned = new Map<HTMLElement, Range[]>();
 
@@ -41,11 +46,27 @@ function isLast(node: Text, offset: number, chip: Element): boolean {
   return rest.toString().trim() === '';
 }
 
-/** Underlines what is doubted within root, and nothing else of it. */
-export function underline(root: HTMLElement): void {
+/** What of a text each doubted chip within root is about. */
+function claims(root: HTMLElement, text: string, supports: readonly SupportMark[]): Range[] {
+  const doubts = doubtsOf(text, supports);
+  if (doubts.size === 0) return [];
+  const used = new Map<string, number>();
+  const ranges: (Range | null)[] = [];
+  for (const chip of root.querySelectorAll<HTMLElement>('.chip[data-cite]')) {
+    const number = chip.dataset['cite'] ?? '';
+    const occurrence = (used.get(number) ?? 0) + 1;
+    used.set(number, occurrence);
+    const doubt = doubts.get(`${number}:${occurrence}`);
+    if (doubt) ranges.push(rangeOf(root, (drawn) => findClaim(drawn, doubt.claim), chip) ?? sentenceBefore(chip));
+  }
+  return ranges.filter((r) => r !== null);
+}
+
+/** Underlines what is doubted within root, which draws text, and nothing else of it. */
+export function underline(root: HTMLElement, text: string, supports: readonly SupportMark[]): void {
   if (!('highlights' in CSS)) return;
   for (const range of owned.get(root) ?? []) CSS.highlights.get(NAME)?.delete(range);
-  const ranges = [...root.querySelectorAll('.chip-weak, .chip-absent')].map(sentenceBefore).filter((r) => r !== null);
+  const ranges = claims(root, text, supports);
   if (ranges.length === 0) {
     owned.delete(root);
     return;

@@ -31,6 +31,8 @@ const ALIASES = new Map(Object.entries({
 export interface Doubt {
   support: 'weak' | 'absent';
   reason: string;
+  /** What was graded, as it was written. */
+  claim: string;
 }
 
 /** The parser stops at 100, and a list item takes three levels. */
@@ -203,7 +205,7 @@ export function renderMarkdown(
  * Finds which use of a citation each doubt is about: the last one that begins
  * within the graded range or right behind it.
  */
-function doubtsOf(text: string, supports: readonly SupportMark[]): Map<string, Doubt> {
+export function doubtsOf(text: string, supports: readonly SupportMark[]): Map<string, Doubt> {
   const doubts = new Map<string, Doubt>();
   const doubted = supports.filter((s) => s.support === 'weak' || s.support === 'absent');
   if (doubted.length === 0) return doubts;
@@ -212,7 +214,7 @@ function doubtsOf(text: string, supports: readonly SupportMark[]): Map<string, D
     const marker = `[[${mark.number}]]`;
     const occurrence = points.slice(0, mark.end + marker.length + 2).join('').split(marker).length - 1;
     if (occurrence > 0 && (mark.support === 'weak' || mark.support === 'absent')) {
-      doubts.set(`${mark.number}:${occurrence}`, { support: mark.support, reason: mark.reason });
+      doubts.set(`${mark.number}:${occurrence}`, { support: mark.support, reason: mark.reason, claim: points.slice(mark.start, mark.end).join('') });
     }
   }
   return doubts;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findPassage } from './passage';
+import { findClaim, findPassage } from './passage';
 
 const cut = (text: string, passage: string): string | null => {
   const found = findPassage(text, passage);
@@ -27,5 +27,24 @@ describe('a passage', () => {
     expect(cut('The lamp is lit at six.', 'The lamp is put out at eight.')).toBeNull();
     expect(cut('The lamp is lit at six.', 'lamp')).toBeNull();
     expect(cut('The lamp is lit at six.', '…')).toBeNull();
+  });
+});
+
+describe('a claim', () => {
+  const claimed = (drawn: string, claim: string): string | null => {
+    const found = findClaim(drawn, claim);
+    return found && drawn.slice(...found);
+  };
+
+  it('is found last in what was drawn of its Markdown', () => {
+    expect(claimed('It burns oil. In June it burns oil', 'it **burns** `oil`')).toBe('it burns oil');
+    expect(claimed('By the table of supplies it is less', 'By [the table](https://lights.example/t "Table") of supplies')).toBe('By the table of supplies');
+    expect(claimed('It is lit and put out at eight', 'It is lit [[1]] and put out')).toBe('It is lit and put out');
+    expect(claimed('Der 𝒜-Turm𝒜', '𝒜-Turm𝒜')).toBe('𝒜-Turm𝒜');
+  });
+
+  it('is not found where it was drawn as something else', () => {
+    expect(claimed('The height is h(t)=A', 'The height is $\\frac{a}{b}$')).toBeNull();
+    expect(claimed('Anything', '…')).toBeNull();
   });
 });

@@ -47,18 +47,33 @@ export function findPassage(text: string, passage: string): [number, number] | n
   return null;
 }
 
-/** The text of root's nodes, and how to get from a place in it to its node. */
-function rangeOf(root: HTMLElement, passage: string): Range | null {
+/**
+ * Where a claim that was written as Markdown stands last in text, half open, or
+ * null. What its markup hides when it is drawn does not count.
+ */
+export function findClaim(text: string, claim: string): [number, number] | null {
+  const drawn = claim.replace(/\[\[\d{1,4}\]\]/g, '').replace(/\]\([^)\s]*(?:\s[^)]*)?\)/g, ']');
+  const wanted = letters(drawn).text;
+  const { text: all, at } = letters(text);
+  const found = wanted === '' ? -1 : all.lastIndexOf(wanted);
+  if (found < 0) return null;
+  const last = at[found + wanted.length - 1] ?? 0;
+  return [at[found] ?? 0, last + ((text.codePointAt(last) ?? 0) > 0xffff ? 2 : 1)];
+}
+
+/** The range of what find finds in the text of root, up to an element where one is given. */
+export function rangeOf(root: HTMLElement, find: (text: string) => [number, number] | null, until?: Element): Range | null {
   const nodes: { node: Text; start: number }[] = [];
   let text = '';
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode() as Text | null; node; node = walker.nextNode() as Text | null) {
     // What the page itself wrote, such as the word Copy, is no part of the text.
     if (node.parentElement?.closest('button, .code-head')) continue;
+    if (until && until.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING) break;
     nodes.push({ node, start: text.length });
     text += node.data;
   }
-  const found = findPassage(text, passage);
+  const found = find(text);
   if (!found) return null;
   const place = (offset: number): { node: Text; start: number } | undefined => nodes.findLast((n) => n.start <= offset);
   const [from, to] = [place(found[0]), place(found[1] - 1)];
@@ -71,7 +86,7 @@ function rangeOf(root: HTMLElement, passage: string): Range | null {
 
 /** Marks a passage within root and brings it into view. Returns whether it was found. */
 export function markPassage(root: HTMLElement, passage: string): boolean {
-  const range = rangeOf(root, passage);
+  const range = rangeOf(root, (text) => findPassage(text, passage));
   if (!range) return false;
   if ('highlights' in CSS) CSS.highlights.set(NAME, new Highlight(range));
   const scroller = root.closest('[data-scroller]');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from './api';
-import { turns } from './thread';
+import { turns, upTo } from './thread';
 
 function message(id: string, parent: string, role: 'user' | 'assistant', more: Partial<Message> = {}): Message {
   return { id, parent_id: parent, role, text: id, status: 'completed', created_at: '', ...more };
@@ -39,6 +39,14 @@ describe('turns', () => {
   it('takes the newest message where the leaf is unknown', () => {
     expect(turns(tree, '').map((t) => t.question.id)).toEqual(['q1', 'q3']);
     expect(turns([], '')).toEqual([]);
+  });
+
+  it('shows in front of a question that is on its way what it follows', () => {
+    const all = turns(tree, 'q3');
+    expect(upTo(all, undefined)).toBe(all);
+    expect(upTo(all, 'root')).toEqual([]);
+    expect(upTo(all, 'a1').map((t) => t.question.id)).toEqual(['q1']);
+    expect(upTo(all, 'gone')).toBe(all);
   });
 
   it('ends on a cycle instead of hanging', () => {

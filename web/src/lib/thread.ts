@@ -50,6 +50,14 @@ export function turns(messages: readonly Message[], leaf: string): Turn[] {
   return out;
 }
 
+/** The turns that a question follows which is asked behind parent: 'root' is none, undefined is all. */
+export function upTo(all: readonly Turn[], parent: string | undefined): readonly Turn[] {
+  if (parent === undefined) return all;
+  if (parent === 'root') return [];
+  const at = all.findIndex((t) => t.question.id === parent || t.answers.some((a) => a.id === parent));
+  return at < 0 ? all : all.slice(0, at + 1);
+}
+
 /** From the root to message, and on to the newest below it. */
 function pathThrough(
   byId: ReadonlyMap<string, Message>,

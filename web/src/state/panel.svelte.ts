@@ -22,6 +22,8 @@ class Panel {
 
   open(source: Source): void {
     if (!this.source && document.activeElement instanceof HTMLElement) this.#opener = document.activeElement;
+    // The pane may take room from the conversation: what it was opened from stays in view.
+    if (!this.source) requestAnimationFrame(() => requestAnimationFrame(() => this.#opener?.scrollIntoView({ block: 'nearest' })));
     this.source = source;
     this.text = '';
     this.error = '';
