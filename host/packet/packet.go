@@ -186,4 +186,9 @@ func init() {
 	register[InputRequest]()
 	register[InputResolved]()
 	register[MemoryChanged]()
+	register[ResearchAgentStart]()
+	register[IntermediateReportStart]()
+	register[IntermediateReportDelta]()
+	register[IntermediateReportCitedDocs]()
+	register[IntermediateReportEnd]()
 }

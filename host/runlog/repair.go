@@ -60,9 +60,11 @@ func (s *scan) see(p packet.Packet) {
 		s.open(p.Placement, packet.ReasoningDone{})
 	case packet.MessageStart:
 		s.open(p.Placement, packet.MessageEnd{})
+	case packet.IntermediateReportStart:
+		s.open(p.Placement, packet.IntermediateReportEnd{})
 	case packet.ToolStart:
 		s.open(p.Placement, packet.SectionEnd{Outcome: packet.OutcomeInterrupted})
-	case packet.ReasoningDone, packet.MessageEnd, packet.SectionEnd:
+	case packet.ReasoningDone, packet.MessageEnd, packet.IntermediateReportEnd, packet.SectionEnd:
 		s.blocks = slices.DeleteFunc(s.blocks, func(b openBlock) bool { return b.place.Key() == p.Placement.Key() })
 	case packet.ApprovalRequest:
 		s.ask(p.Placement, request{o.ApprovalID, packet.ApprovalResolved{ApprovalID: o.ApprovalID, Decision: "cancelled", By: "host"}})

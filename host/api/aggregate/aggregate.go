@@ -128,6 +128,9 @@ func (m *model) add(place packet.Key, obj packet.Obj) {
 	case packet.MessageDelta:
 		m.text.WriteString(o.Content)
 	case packet.ReasoningDelta:
+		if place.SubTurn >= 0 { // of an agent inside a call
+			return
+		}
 		m.reasoning.WriteString(o.Reasoning)
 	case packet.CitationInfo:
 		m.message.Citations = append(m.message.Citations, Citation{o.CitationNumber, o.Ref, o.Document})

@@ -65,7 +65,7 @@ type broken struct {
 func brokenStreams() []broken {
 	var all []broken
 	for _, part := range [][]broken{brokenFields(), brokenSeq(), brokenTurns(), brokenBlocks(), brokenReasoning(),
-		brokenCitations(), brokenTools(), brokenNarration(), brokenStops(), brokenText()} {
+		brokenCitations(), brokenTools(), brokenAgents(), brokenNarration(), brokenStops(), brokenText()} {
 		all = append(all, part...)
 	}
 	return all
@@ -213,6 +213,39 @@ func brokenTools() []broken {
 		{rule: RuleToolBlock, name: "no call id", packets: replace(stopped(), "tool_start", 1, toolStart(""))},
 		{rule: RuleToolBlock, name: "unknown parent", packets: replace(nesting(), "tool_start", 1, orphan)},
 		{rule: RuleToolBlock, name: "announced and never opened", packets: drop(drop(stopped(), "tool_start", 1), "section_end", 1)},
+	}
+}
+
+func brokenAgents() []broken {
+	r := researching()
+	inner, nested := toolStart("c_2"), packet.At(0, 0).Nested(4, 0)
+	started := find(r, "research_agent_start", 0)
+	outside := slices.Delete(slices.Clone(r), started, started+1)
+	cited := func(docs ...packet.Document) packet.Obj { return packet.IntermediateReportCitedDocs{Documents: docs} }
+	return []broken{
+		{rule: RuleToolBlock, name: "agent before the args", packets: move(r, started, find(r, "tool_args", 0))},
+		{rule: RuleToolBlock, name: "agent starts twice", packets: repeat(r, "research_agent_start", 0)},
+		{rule: RuleToolBlock, name: "agent starts after its first block", packets: move(r, started, find(r, "tool_start", 1))},
+		{rule: RuleToolBlock, name: "call of an agent without its parent", packets: replace(r, "tool_start", 1, inner)},
+		{rule: RuleFields, name: "agent inside an agent", packets: insert(r, find(r, "section_end", 0), packet.At(0, 0).Nested(1, 0), packet.ResearchAgentStart{})},
+		{rule: RuleFields, name: "report where no agent works", packets: renumber(outside)},
+		{rule: RuleFields, name: "report at the place of the call", packets: insert(r, find(r, "section_end", 1), packet.At(0, 0), packet.IntermediateReportStart{})},
+		{rule: RuleClosed, name: "agent outside a call", packets: insert(r, find(r, "message_end", 0), packet.At(1, 0), packet.ResearchAgentStart{})},
+		{rule: RuleClosed, name: "no report end", packets: drop(r, "intermediate_report_end", 0)},
+		{rule: RuleClosed, name: "no report start", packets: drop(r, "intermediate_report_start", 0)},
+		{rule: RuleClosed, name: "report ends twice", packets: repeat(r, "intermediate_report_end", 0)},
+		{rule: RuleClosed, name: "answer text in a report", packets: insert(r, find(r, "intermediate_report_end", 0), packet.At(0, 0).Nested(2, 0), delta("x"))},
+		{rule: RuleClosed, name: "call ends before the report", packets: move(r, find(r, "section_end", 1), find(r, "intermediate_report_end", 0))},
+		{rule: RuleTurnOrder, name: "report falls back", packets: shift(r, packet.At(0, 0).Nested(2, 0), packet.At(0, 0).Nested(0, 1))},
+		{rule: RuleNarration, name: "report in the turn of a call", packets: shift(r, packet.At(0, 0).Nested(2, 0), packet.At(0, 0).Nested(1, 1))},
+		{rule: RuleReasoning, name: "report while reasoning", packets: insert(insert(insert(insert(r, find(r, "section_end", 1), nested, packet.ReasoningStart{}),
+			find(r, "section_end", 1)+1, packet.At(0, 0).Nested(5, 0), packet.IntermediateReportStart{}), find(r, "section_end", 1)+2, packet.At(0, 0).Nested(5, 0), packet.IntermediateReportEnd{}),
+			find(r, "section_end", 1)+3, nested, packet.ReasoningDone{})},
+		{rule: RuleCitation, name: "text after the cited documents", packets: move(r, find(r, "intermediate_report_delta", 0), find(r, "intermediate_report_end", 0))},
+		{rule: RuleCitation, name: "cited documents twice", packets: repeat(r, "intermediate_report_cited_docs", 0)},
+		{rule: RuleCitation, name: "no cited document", packets: replace(r, "intermediate_report_cited_docs", 0, cited())},
+		{rule: RuleCitation, name: "a cited document without a ref", packets: replace(r, "intermediate_report_cited_docs", 0, cited(document("d", 0)))},
+		{rule: RuleCitation, name: "a document cited twice", packets: replace(r, "intermediate_report_cited_docs", 0, cited(document("d", 7), document("d", 7)))},
 	}
 }
 

@@ -14,6 +14,7 @@ const (
 	kindReasoning kind = "reasoning"
 	kindMessage   kind = "message"
 	kindTool      kind = "tool"
+	kindReport    kind = "report"
 )
 
 // model is what is known of one model's part of the stream.
@@ -62,9 +63,10 @@ type block struct {
 	kind   kind
 	place  packet.Key
 	closed bool
-	// text is what the block's own deltas join to; only of a message.
-	text []byte
-	tool toolState
+	// text is what the block's own deltas join to; only of a message and a report.
+	text   []byte
+	tool   toolState
+	report reportState
 }
 
 func newModel(index int) *model {

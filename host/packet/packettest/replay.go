@@ -75,6 +75,11 @@ func join(last, next packet.Obj) (packet.Obj, bool) {
 			a.Content += b.Content
 			return a, true
 		}
+	case packet.IntermediateReportDelta:
+		if b, ok := next.(packet.IntermediateReportDelta); ok {
+			a.Content += b.Content
+			return a, true
+		}
 	case packet.ToolArgsDelta:
 		if b, ok := next.(packet.ToolArgsDelta); ok && a.CallID == b.CallID && a.Key == b.Key {
 			a.Delta += b.Delta

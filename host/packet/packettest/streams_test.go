@@ -147,6 +147,24 @@ func nesting() []packet.Packet {
 	return s
 }
 
+// researching is an agent that says what it does, calls a tool and reports.
+func researching() []packet.Packet {
+	var s stream
+	outer := packet.At(0, 0)
+	s.run(started(0))
+	s.at(0, outer, toolStart("c_1"), toolArgs("c_1"), packet.ResearchAgentStart{ResearchTask: "Look."})
+	s.at(0, outer.Nested(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "In."}, packet.ReasoningDone{}, usage)
+	inner := toolStart("c_2")
+	inner.ParentCallID = "c_1"
+	s.at(0, outer.Nested(1, 0), inner, toolArgs("c_2"), packet.ToolDocuments{CallID: "c_2", Documents: []packet.Document{document("d_1", 101)}}, done)
+	s.at(0, outer.Nested(2, 0), packet.IntermediateReportStart{}, packet.IntermediateReportDelta{Content: "It is [[101]]."},
+		packet.IntermediateReportCitedDocs{Documents: []packet.Document{document("d_1", 101)}}, packet.IntermediateReportEnd{}, usage)
+	s.at(0, outer, packet.ToolDocuments{CallID: "c_1", Documents: []packet.Document{document("d_1", 101)}}, done)
+	s.at(0, packet.At(1, 0), packet.MessageStart{}, delta("Outer."), packet.MessageEnd{}, stop(packet.StopCompleted))
+	s.run(stop(packet.StopCompleted))
+	return s
+}
+
 // comparing is two models, one of which fails.
 func comparing() []packet.Packet {
 	var s stream
@@ -196,7 +214,7 @@ func unknown() []packet.Packet {
 // goodStreams are one of each shape.
 var goodStreams = map[string]func() []packet.Packet{
 	"plain": plain, "thoughtful": thoughtful, "searching": searching, "asking": asking, "stopped": stopped,
-	"nesting": nesting, "comparing": comparing, "crashed": crashed, "early": early, "unknown": unknown,
+	"nesting": nesting, "researching": researching, "comparing": comparing, "crashed": crashed, "early": early, "unknown": unknown,
 }
 
 // The edits below break a stream; each returns a new one, numbered anew.

@@ -12,6 +12,8 @@ type toolState struct {
 	call string
 	// args and failed tell that tool_args and tool_error were seen.
 	args, failed bool
+	// agent tells that research_agent_start was seen.
+	agent bool
 	// asked and resolved hold the approvals and inputs that wait, and those that
 	// were answered.
 	asked, resolved map[string]bool
@@ -29,6 +31,9 @@ func (c *Checker) toolStart(m *model, key packet.Key, obj packet.ToolStart) {
 	c.calls[obj.CallID] = true
 	if parent := obj.ParentCallID; parent != "" && !c.calls[parent] {
 		c.fail(RuleToolBlock, "the parent call %q of %q is not running", parent, obj.CallID)
+	}
+	if outer := m.blocks[parentOf(key)]; key.SubTurn >= 0 && outer != nil && outer.tool.agent && obj.ParentCallID == "" {
+		c.fail(RuleToolBlock, "the call %q of an agent names no parent call", obj.CallID)
 	}
 }
 

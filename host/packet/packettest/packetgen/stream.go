@@ -122,15 +122,33 @@ func (w *writer) call(place packet.Placement, nest bool) []packet.Packet {
 	}
 	track := w.track(place, objs...)
 	if nest && w.maybe("agent") {
-		track = append(track, w.track(place.Nested(0, 0), packet.ReasoningStart{}, packet.ReasoningDone{})...)
-		track = append(track, w.call(place.Nested(1, 0), false)...)
-		track = append(track, w.call(place.Nested(1, 1), false)...)
+		track = append(track, w.agent(place, id)...)
 	}
 	if w.maybe("fails") {
 		return append(track, w.track(place, packet.ToolError{CallID: id, Kind: packet.ToolErrorFailed, Message: "It failed."},
 			packet.SectionEnd{Outcome: packet.OutcomeError})...)
 	}
 	return append(track, w.track(place, packet.SectionEnd{Outcome: packet.OutcomeOK, DurationMS: 3})...)
+}
+
+// agent draws an agent inside the call id.
+func (w *writer) agent(place packet.Placement, id string) []packet.Packet {
+	track := w.track(place, packet.ResearchAgentStart{ResearchTask: rapid.String().Draw(w.t, "task")})
+	track = append(track, w.track(place.Nested(0, 0), packet.ReasoningStart{}, packet.ReasoningDone{})...)
+	for tab := range 2 {
+		for _, p := range w.call(place.Nested(1, tab), false) {
+			if start, ok := p.Obj.(packet.ToolStart); ok {
+				start.ParentCallID = id
+				p.Obj = start
+			}
+			track = append(track, p)
+		}
+	}
+	report := []packet.Obj{packet.IntermediateReportStart{}, packet.IntermediateReportDelta{Content: rapid.String().Draw(w.t, "report")}}
+	if w.maybe("cited docs") {
+		report = append(report, packet.IntermediateReportCitedDocs{Documents: []packet.Document{document(1)}})
+	}
+	return append(track, w.track(place.Nested(2, 0), append(report, packet.IntermediateReportEnd{})...)...)
 }
 
 // tools draws a tool turn of parallel calls.
