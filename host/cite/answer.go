@@ -2,6 +2,7 @@ package cite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -70,6 +71,8 @@ type Answer struct {
 	// before was cited earlier; told says that it was announced.
 	before []packet.CitationInfo
 	told   bool
+	// byRef says that markers keep their refs.
+	byRef bool
 }
 
 // NewAnswer returns an answer that cites from docs.
@@ -89,8 +92,22 @@ func GoOn(docs *Documents, before []packet.CitationInfo) *Answer {
 	return a
 }
 
+// ByRef returns an answer whose markers keep their refs as numbers, for the text of an
+// agent inside a call, which is no answer on the screen. What a block of it cites is
+// announced once in each block.
+func ByRef(docs *Documents) *Answer {
+	a := NewAnswer(docs)
+	a.byRef = true
+	return a
+}
+
 // Stream returns a stream for the next block of text of this answer.
-func (a *Answer) Stream() *Stream { return &Stream{answer: a} }
+func (a *Answer) Stream() *Stream {
+	if a.byRef {
+		clear(a.numbers)
+	}
+	return &Stream{answer: a}
+}
 
 // Cited returns the citations so far, in the order of their numbers.
 func (a *Answer) Cited() []packet.CitationInfo { return a.cited }
@@ -111,10 +128,14 @@ func (a *Answer) number(refs []int) (text string, fresh []packet.CitationInfo, o
 	for i, ref := range refs {
 		n, seen := a.numbers[ref]
 		if !seen {
-			n = len(a.before) + len(a.cited) + 1
+			if n = len(a.before) + len(a.cited) + 1; a.byRef {
+				n = ref
+			}
 			a.numbers[ref] = n
 			info := packet.CitationInfo{CitationNumber: n, Ref: ref, Document: docs[i]}
-			a.cited = append(a.cited, info)
+			if !slices.ContainsFunc(a.cited, func(c packet.CitationInfo) bool { return c.Ref == ref }) {
+				a.cited = append(a.cited, info)
+			}
 			fresh = append(fresh, info)
 		}
 		fmt.Fprintf(&out, "[[%d]]", n)

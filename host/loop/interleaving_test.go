@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +33,8 @@ type timed struct {
 // what comes after the last is a plain answer.
 type slow struct {
 	steps [][]timed
+	// mu guards what follows: agents inside of calls ask in parallel.
+	mu    sync.Mutex
 	asked int
 	// problem is what was wrong with a history that it was asked with.
 	problem string
@@ -39,6 +43,8 @@ type slow struct {
 func (*slow) Info() llm.Info { return llm.Info{Name: "slow", NoReasoning: true} }
 
 func (m *slow) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if p := unanswered(r.Messages); p != "" {
 		m.problem = p
 	}
@@ -133,7 +139,7 @@ func drawStep(t *rapid.T) []timed {
 	add := func(e llm.Event) {
 		out = append(out, timed{time.Duration(pause.Draw(t, "pause")) * time.Millisecond, e})
 	}
-	names := rapid.SampledFrom([]string{"busy", "deaf", "told", "last", "unknown", "think"})
+	names := rapid.SampledFrom([]string{"busy", "deaf", "told", "last", "unknown", "think", "research_agent"})
 	for i := range rapid.IntRange(0, 6).Draw(t, "pieces") {
 		name, n := names.Draw(t, "name"), rapid.IntRange(0, 5).Draw(t, "n")
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
@@ -143,11 +149,11 @@ func drawStep(t *rapid.T) []timed {
 			add(llm.Text{Delta: "Some text. "})
 		case 2, 3:
 			add(llm.ToolCallDelta{Index: i, Name: name})
-			add(llm.ToolCallDelta{Index: i, ArgumentsDelta: `{"thought":"Hm.","note":"some `})
+			add(llm.ToolCallDelta{Index: i, ArgumentsDelta: `{"thought":"Hm.","task":"Look.","note":"some `})
 			add(llm.ToolCallDelta{Index: i, ArgumentsDelta: fmt.Sprintf(`words","n":%d}`, n)})
 		case 4:
 			add(llm.Text{Delta: fmt.Sprintf(`<tool_call>{"name":%q,"argum`, name)})
-			add(llm.Text{Delta: fmt.Sprintf(`ents":{"thought":"Hm.","note":"in text","n":%d}}</tool_call>`, n)})
+			add(llm.Text{Delta: fmt.Sprintf(`ents":{"thought":"Hm.","task":"Look.","note":"in text","n":%d}}</tool_call>`, n)})
 		}
 	}
 	if rapid.IntRange(0, 9).Draw(t, "broken") > 0 {
@@ -164,7 +170,7 @@ func TestAStopAtAnyMomentEndsEverything(t *testing.T) {
 	reasons := map[packet.StopReason]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		model := &slow{}
-		for range rapid.IntRange(1, 4).Draw(rt, "steps") {
+		for range rapid.IntRange(1, 9).Draw(rt, "steps") {
 			model.steps = append(model.steps, drawStep(rt))
 		}
 		stopAfter := time.Duration(rapid.IntRange(0, 150).Draw(rt, "stop after")) * time.Millisecond
@@ -195,7 +201,8 @@ func TestAStopAtAnyMomentEndsEverything(t *testing.T) {
 }
 
 func runLoop(ctx context.Context, model llm.Model, parallel int, hold bool) ([]packet.Packet, loop.Result) {
-	log, n := runlog.New("r_1", 1), 0
+	log := runlog.New("r_1", 1)
+	var n atomic.Int64
 	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "slow"}}})
 	emit, documents := packet.NewEmitter(log, 0), cite.NewDocuments(nil)
 	var specs []tool.Spec
@@ -206,9 +213,9 @@ func runLoop(ctx context.Context, model llm.Model, parallel int, hold bool) ([]p
 		Model: model, System: "Be brief.", History: []llm.Message{{Role: llm.RoleUser, Text: "go"}}, Specs: specs,
 		Runner: toolrun.New(toolrun.Config{
 			Tools: busyTools, Refs: toolrun.NewRefs(0), Documents: documents, Emit: emit, Parallel: parallel, HoldWrites: hold,
-			Now: time.Now, NewID: func() string { n++; return fmt.Sprintf("c%d", n) },
+			Now: time.Now, NewID: func() string { return fmt.Sprintf("c%d", n.Add(1)) },
 		}),
-		Documents: documents, Emit: emit, Now: time.Now,
+		Research: true, Documents: documents, Emit: emit, Now: time.Now,
 	})
 	emit.Emit(packet.At(0, 0), packet.Stop{Reason: result.Reason})
 	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.Stop{Reason: result.Reason})

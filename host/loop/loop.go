@@ -53,6 +53,8 @@ type Setup struct {
 	// Named are the tools that the person or the agent named. Where there are too many
 	// to tell a model of all, it is told of these.
 	Named []string
+	// Research says that the model may hand tasks to agents: research_agent.
+	Research bool
 	// Forced names the tool that the first cycle must call, "" for none.
 	Forced string
 	// MaxCycles is at least 1; 0 stands for DefaultMaxCycles.
@@ -80,7 +82,11 @@ type Result struct {
 	Text      string
 	Steps     []Step
 	Citations []packet.CitationInfo
-	Usage     llm.Usage
+	// Inner are the calls that agents inside of calls made. They are no part of the
+	// history.
+	Inner []toolrun.Done
+	// Usage counts what agents used too.
+	Usage llm.Usage
 	// Reason is how it ended. The loop emits an error packet before it returns
 	// StopError; the stop itself is the turn's to emit.
 	Reason packet.StopReason
@@ -90,8 +96,14 @@ type Result struct {
 
 // Run runs the loop to its end. It returns early when ctx is done, with
 // StopUserCancelled.
-func Run(ctx context.Context, setup Setup) Result {
-	l := &runner{Setup: setup, history: slices.Clip(setup.History), answer: cite.GoOn(setup.Documents, setup.Cited)}
+func Run(ctx context.Context, setup Setup) Result { return start(ctx, setup, nil) }
+
+// start runs a loop, inside a call of outer where that is not nil.
+func start(ctx context.Context, setup Setup, outer *runner) Result {
+	l := &runner{Setup: setup, outer: outer, plugins: setup.Runner, history: slices.Clip(setup.History), answer: cite.GoOn(setup.Documents, setup.Cited)}
+	if outer != nil {
+		l.answer = cite.ByRef(setup.Documents)
+	}
 	if l.MaxCycles <= 0 {
 		l.MaxCycles = DefaultMaxCycles
 	}
@@ -108,11 +120,16 @@ func Run(ctx context.Context, setup Setup) Result {
 
 type runner struct {
 	Setup
+	// outer is the loop in one of whose calls this one runs, nil at the top.
+	outer *runner
+	// plugins is the runner without the loop's own tools.
+	plugins *toolrun.Runner
 	history []llm.Message
 	// latest is the index in history of the person's latest message.
 	latest int
 	answer *cite.Answer
-	// mu guards what calls of the loop's own tools change while they run: offer.found.
+	// mu guards what calls of the loop's own tools change while they run: offer.found,
+	// served, result.Usage and result.Inner.
 	mu     sync.Mutex
 	offer  offer
 	result Result
@@ -191,7 +208,7 @@ func (l *runner) choose(cycle int) (llm.Choice, []tool.Spec) {
 	case l.noMore || cycle >= l.MaxCycles || len(l.Specs) == 0 && !l.mayServe():
 		return llm.ChoiceNone, nil
 	case l.Forced != "" && !l.forcedDone:
-		for _, s := range l.Specs {
+		for _, s := range slices.Concat(l.Specs, l.ownOffered()) {
 			if s.Name == l.Forced {
 				return llm.ChoiceRequired, []tool.Spec{s}
 			}
@@ -227,7 +244,9 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 	})
 	l.reasoningOpen = out.ReasoningOpen
 	l.turn = out.NextTurn
-	l.served = l.served || len(out.ServerTools) > 0
+	if len(out.ServerTools) > 0 {
+		l.serve()
+	}
 	l.text.WriteString(out.Shown)
 	l.addUsage(out.Usage)
 	l.result.Steps = append(l.result.Steps, Step{Text: out.Text, Reasoning: out.Reasoning, Native: out.Native})

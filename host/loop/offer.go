@@ -87,6 +87,9 @@ func (l *runner) ownOffered() (specs []tool.Spec) {
 	if l.offer.catalogue != nil {
 		specs = append(specs, l.findSpec())
 	}
+	if l.researches() {
+		specs = append(specs, l.researchSpec())
+	}
 	if l.Model.Info().NoReasoning {
 		specs = append(specs, thinkSpec)
 	}

@@ -27,9 +27,13 @@ func (t ownTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, err
 
 // own makes the loop's tools. While calls of them run the history does not change.
 func (l *runner) own() []tool.Tool {
-	return []tool.Tool{
+	own := []tool.Tool{
 		ownTool{recallSpec, l.recall}, ownTool{l.findSpec(), l.find}, ownTool{thinkSpec, l.noThought},
 	}
+	if l.researches() {
+		own = append(own, ownTool{l.researchSpec(), l.research})
+	}
+	return own
 }
 
 // arguments reads the arguments of a tool of the loop's own. The runner has checked

@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"slices"
-
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
@@ -18,7 +16,7 @@ func (l *runner) mayServe() bool {
 // words of the one may be steered out by the other, and nothing asks before a
 // provider searches. The person is told once.
 func (l *runner) searchWithdrawn() bool {
-	if !l.Model.Info().NativeSearch || l.NoServerTools || !l.met(tool.LabelPrivateData) || !l.served && !l.met(tool.LabelUntrustedContent) {
+	if !l.Model.Info().NativeSearch || l.NoServerTools || !l.met(tool.LabelPrivateData) || !l.wasServed() && !l.met(tool.LabelUntrustedContent) {
 		return false
 	}
 	if !l.toldWithdrawn {
@@ -28,13 +26,24 @@ func (l *runner) searchWithdrawn() bool {
 	return true
 }
 
-// met tells whether a tool with the label was called, in this answer or before.
-func (l *runner) met(label string) bool {
-	for _, m := range l.history {
-		for _, c := range m.ToolCalls {
-			if slices.ContainsFunc(l.Specs, func(s tool.Spec) bool { return s.Name == c.Name && slices.Contains(s.Labels, label) }) {
-				return true
-			}
+// serve takes note that the provider ran a tool of its own, in this run of the loop
+// and in those around it.
+func (l *runner) serve() {
+	for ; l != nil; l = l.outer {
+		l.mu.Lock()
+		l.served = true
+		l.mu.Unlock()
+	}
+}
+
+// wasServed tells whether it did, in this run or in one around it.
+func (l *runner) wasServed() bool {
+	for ; l != nil; l = l.outer {
+		l.mu.Lock()
+		served := l.served
+		l.mu.Unlock()
+		if served {
+			return true
 		}
 	}
 	return false

@@ -27,10 +27,11 @@ func (r *Runner) With(own ...tool.Tool) *Runner {
 }
 
 // Inside returns a runner for an agent that runs inside one of r's calls, emitting
-// through emit. It shares all else with r: its calls wait for the same slots.
+// through emit. It shares all else with r: its calls wait for the same slots. A call that
+// is held back cannot be run later there, and its packets do not say that it waits.
 func (r *Runner) Inside(emit packet.Emitter) *Runner {
 	derived := *r
-	derived.Emit = emit
+	derived.Emit, derived.inner = emit, true
 	return &derived
 }
 

@@ -55,6 +55,8 @@ type Runner struct {
 	Config
 	byName map[string]tool.Tool
 	slots  chan struct{}
+	// inner says that the calls are those of an agent inside a call.
+	inner bool
 	// free are the tools whose calls need no slot.
 	free map[string]bool
 	// perTool bounds the calls of a tool that has a limit of its own.
@@ -209,7 +211,7 @@ func (r *Runner) refuse(c *call) (tool.Result, bool) {
 	case c.argumentsErr != nil:
 		return badArguments(c.spec, c.argumentsErr), true
 	case r.HoldWrites && hasLabel(c.spec, tool.LabelWrites):
-		c.held = true
+		c.held = !r.inner // nobody can have the call of an agent run later
 		return tool.Fail(tool.FailureDenied, "Held back while several models answer: it would change something.", "denied: comparing"), true
 	}
 	return tool.Result{}, false

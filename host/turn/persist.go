@@ -6,9 +6,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/toolrun"
 )
 
 // persist copies a log to disk as it grows, until ctx is done. It is a reader
@@ -129,11 +131,21 @@ func messages(reserved []store.Message, outcomes []outcome) []store.Message {
 	return out
 }
 
+// callsOf are the calls of an answer, step by step, then those of agents inside of
+// them.
+func callsOf(r loop.Result) [][]toolrun.Done {
+	var out [][]toolrun.Done
+	for _, step := range r.Steps {
+		out = append(out, step.Calls)
+	}
+	return append(out, r.Inner)
+}
+
 func (s *Service) toolCalls(w *worker, outcomes []outcome) []store.ToolCall {
 	var out []store.ToolCall
 	for i, o := range outcomes {
-		for _, step := range o.result.Steps {
-			for _, c := range step.Calls {
+		for _, calls := range callsOf(o.result) {
+			for _, c := range calls {
 				hostCalls, err := json.Marshal(c.HostCalls)
 				if err != nil { // strings and numbers always encode
 					hostCalls = nil

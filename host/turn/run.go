@@ -25,8 +25,10 @@ type setup struct {
 	models []llm.Model
 	tools  []tool.Tool
 	// named are the tools that the request or the agent names.
-	named  []string
-	forced string
+	named []string
+	// research says that the model may hand tasks to agents.
+	research bool
+	forced   string
 	// noServerTools says that models' providers may not run tools of their own.
 	noServerTools bool
 	// agent is who answers, the zero one for the default.
@@ -263,7 +265,7 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner, Model: set.models[index].Info().Name,
 			HoldWrites: len(set.models) > 1, Now: s.Now, NewID: set.callID,
 		}),
-		NoServerTools: set.noServerTools, Named: set.named, Forced: set.forced, MaxCycles: cmp.Or(set.agent.MaxCycles, s.MaxCycles), Documents: set.documents, Emit: emit, Now: s.Now,
+		NoServerTools: set.noServerTools, Named: set.named, Research: set.research, Forced: set.forced, MaxCycles: cmp.Or(set.agent.MaxCycles, s.MaxCycles), Documents: set.documents, Emit: emit, Now: s.Now,
 	}
 }
 

@@ -183,7 +183,7 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 		in.Models = append(in.Models, m.Info().Name)
 	}
 	begun, err := s.start(ctx, p, in, setup{
-		agent: agent, models: models, tools: tools, named: sel.named(), forced: sel.forced, noServerTools: !sel.takes(llm.SearchTool), private: private,
+		agent: agent, models: models, tools: tools, named: sel.named(), research: sel.researches(), forced: sel.forced, noServerTools: !sel.takes(llm.SearchTool), private: private,
 		notices: slices.Concat(notices, ofAgent, ofModel, ofTools),
 	})
 	if err != nil {
@@ -239,28 +239,34 @@ func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, pr
 	}
 	all := without(there, func(spec tool.Spec) bool { return !sel.agent.Names(spec.Name) })
 	names := namesOf(all)
-	if sel.forced != "" && !slices.Contains(names, sel.forced) {
+	if sel.forced != "" && !slices.Contains(names, sel.forced) && (sel.forced != tool.ResearchAgent || !sel.researches()) {
 		return nil, nil, sel.noForced(names)
 	}
 	wanted := sel.named()
 	for _, name := range wanted {
 		switch {
-		case slices.Contains(names, name), sel.serves(name) && sel.agent.Names(name):
-		case slices.Contains(namesOf(there), name), sel.serves(name):
+		case slices.Contains(names, name), (sel.serves(name) || name == tool.ResearchAgent) && sel.agent.Names(name):
+		case slices.Contains(namesOf(there), name), sel.serves(name), name == tool.ResearchAgent:
 			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not a tool of the agent %s; the answer is written without it.", shown(name), sel.agent.Name)))
 		default:
 			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not available right now; the answer is written without it.", shown(name))))
 		}
 	}
-	if sel.allow == nil {
-		return all, notices, nil
+	picked = all
+	if sel.allow != nil {
+		picked = without(all, func(spec tool.Spec) bool { return spec.Name != sel.forced && !slices.Contains(wanted, spec.Name) })
 	}
-	for i, t := range all {
-		if names[i] == sel.forced || slices.Contains(wanted, names[i]) {
-			picked = append(picked, t)
-		}
+	if sel.researches() && len(picked) == 0 {
+		notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s works with the other tools, and there are none; the answer is written without it.", tool.ResearchAgent)))
 	}
 	return picked, notices, nil
+}
+
+// researches tells whether the model may hand tasks to agents: only where the request
+// names that tool of the loop's, or the agent where the request names none.
+func (sel selection) researches() bool {
+	named := slices.Contains(sel.named(), tool.ResearchAgent) || sel.forced == tool.ResearchAgent
+	return named && sel.agent.Names(tool.ResearchAgent)
 }
 
 // serves tells whether a tool is one that a model's provider runs.

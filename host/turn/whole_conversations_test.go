@@ -318,6 +318,10 @@ func describe(requests []askedRequest, instructions string) string {
 				for n < min(len(line), len(before[0])) && line[n] == before[0][n] {
 					n++
 				}
+				if n < 40 { // that of an agent inside a call, or of the answer again
+					fmt.Fprintln(&b, "  another system")
+					continue
+				}
 				fmt.Fprintf(&b, "  system … %s\n", strings.TrimSuffix(line[n:], `"`))
 			case strings.HasPrefix(line, "system "):
 				fmt.Fprintln(&b, "  system")
@@ -592,18 +596,38 @@ func canonical(packets []packet.Packet) []packet.Packet {
 		return -1
 	}
 	slices.SortStableFunc(packets, func(a, b packet.Packet) int { return model(a) - model(b) })
+	inOrderOf(packets, func(k packet.Key) (string, int) { return fmt.Sprint(k.Model, k.Turn), k.Tab })
+	inOrderOf(packets, func(k packet.Key) (string, int) {
+		if k.SubTurn < 0 {
+			return "", 0
+		}
+		return fmt.Sprint(k.Model, k.Turn, k.Tab, k.SubTurn), k.SubTab
+	})
+	return packets
+}
+
+// inOrderOf sorts the packets of calls that run at once by their tab. place returns
+// the turn of a packet, "" for one that is left where it is, and its tab.
+func inOrderOf(packets []packet.Packet, place func(packet.Key) (string, int)) {
+	turn := func(p packet.Packet) string {
+		t, _ := place(p.Placement.Key())
+		return t
+	}
 	for i := 0; i < len(packets); i++ {
-		if _, ok := packets[i].Obj.(packet.ToolArgs); !ok {
+		if _, ok := packets[i].Obj.(packet.ToolArgs); !ok || turn(packets[i]) == "" {
 			continue
 		}
 		end := i
-		for end < len(packets) && packets[end].Placement.TurnIndex == packets[i].Placement.TurnIndex && ofTool(packets[end]) {
+		for end < len(packets) && turn(packets[end]) == turn(packets[i]) && (ofTool(packets[end]) || packets[end].Placement.SubTurnIndex != nil) {
 			end++
 		}
-		slices.SortStableFunc(packets[i:end], func(a, b packet.Packet) int { return a.Placement.TabIndex - b.Placement.TabIndex })
+		slices.SortStableFunc(packets[i:end], func(a, b packet.Packet) int {
+			_, x := place(a.Placement.Key())
+			_, y := place(b.Placement.Key())
+			return x - y
+		})
 		i = max(i, end-1)
 	}
-	return packets
 }
 
 // ofTool tells whether a packet comes while calls run.
@@ -615,7 +639,8 @@ func ofTool(p packet.Packet) bool {
 	return true
 }
 
-// conversationLine writes a packet as "model.turn.tab json", without what differs
+// conversationLine writes a packet as "model.turn.tab json", inside an agent as
+// "model.turn.tab/subturn.subtab json", without what differs
 // between runs.
 func conversationLine(t *testing.T, p packet.Packet) string {
 	model := "-"
@@ -626,7 +651,11 @@ func conversationLine(t *testing.T, p packet.Packet) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%s.%d.%d %s", model, p.Placement.TurnIndex, p.Placement.TabIndex, data)
+	place := fmt.Sprintf("%s.%d.%d", model, p.Placement.TurnIndex, p.Placement.TabIndex)
+	if k := p.Placement.Key(); k.SubTurn >= 0 {
+		place += fmt.Sprintf("/%d.%d", k.SubTurn, k.SubTab)
+	}
+	return place + " " + string(data)
 }
 
 // callNames gives call ids names that are the same in each run.
