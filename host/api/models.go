@@ -159,7 +159,7 @@ func (s *Server) modelOffers(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, offersLimit)
+	ctx, cancel := context.WithTimeout(s.streams, offersLimit) // nobody waits for a model when the host ends
 	defer cancel()
 	names, err := models.Offers(ctx, b.config())
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *Server) testModel(c *fiber.Ctx) error {
 	if err != nil {
 		return modelFault(err)
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, trialLimit)
+	ctx, cancel := context.WithTimeout(s.streams, trialLimit)
 	defer cancel()
 	return c.JSON(trial.Run(ctx, model, s.cfg.Now))
 }

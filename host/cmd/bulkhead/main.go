@@ -47,12 +47,21 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	case err == nil:
 		return 0
 	case errors.As(err, &f):
-		fmt.Fprintf(errs, "bulkhead: %s\n", cli.Printable(f.Error()))
+		fmt.Fprintf(errs, "bulkhead: %s\n", cli.Printable(sentence(ctx, f.error)))
 		return 1
 	default:
 		fmt.Fprintf(errs, "bulkhead: %v\n", err)
 		return 2
 	}
+}
+
+// sentence is what a person is told of an error; that they interrupted the command
+// themselves is not told as one of its own.
+func sentence(ctx context.Context, err error) string {
+	if ctx.Err() != nil && err.Error() == context.Canceled.Error() {
+		return "stopped before it was done"
+	}
+	return err.Error()
 }
 
 // options are the flags that all commands share.

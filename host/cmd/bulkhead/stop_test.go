@@ -54,6 +54,7 @@ func scripted(t *testing.T, replies ...*llmtest.Reply) (model *llmtest.Server, d
 
 func TestChatWithAModelServer(t *testing.T) {
 	t.Run("an interrupt stops the run and keeps what was written", func(t *testing.T) { interrupted(t) })
+	t.Run("an interrupt ends the test of a model at once", func(t *testing.T) { testInterrupted(t) })
 	t.Run("a model that fails is a sentence and exit code 1", func(t *testing.T) { refusedKey(t) })
 }
 
@@ -93,13 +94,31 @@ func interrupted(t *testing.T) {
 	}
 }
 
+func testInterrupted(t *testing.T) {
+	model, data := scripted(t, llmtest.Hang())
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	go func() {
+		if model.WaitRequests(ctx, 1) == nil {
+			interrupt()
+		}
+	}()
+	var out, errs bytes.Buffer
+	if code := run(ctx, []string{"model", "test", "local", "--data", data}, nil, &out, &errs); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	if got := errs.String(); got != "bulkhead: stopped before it was done\n" {
+		t.Errorf("stderr: %s", got)
+	}
+}
+
 func refusedKey(t *testing.T) {
 	_, data := scripted(t, llmtest.Status(401, `{"error":{"message":"bad key sk-secret"}}`))
 	var out, errs bytes.Buffer
 	if code := run(t.Context(), []string{"chat", "--data", data, "--tools", "", "What?"}, nil, &out, &errs); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
-	if !strings.Contains(errs.String(), "refused the key") || strings.Contains(errs.String(), "sk-secret") {
+	if !strings.Contains(errs.String(), "wants a key, and this model has none") || strings.Contains(errs.String(), "sk-secret") {
 		t.Errorf("stderr: %s", &errs)
 	}
 }

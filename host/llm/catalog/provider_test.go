@@ -91,6 +91,8 @@ func TestEachProviderSaysWhatWentWrong(t *testing.T) {
 		"403":               {status: 403, body: `{"error":{"message":"no"}}`, code: packet.CodeModelAuth, says: "ENDPOINT took the key and does not let it use tide-model."},
 		"404":               {status: 404, body: `{"error":{"message":"model not found"}}`, code: packet.CodeModelNotFound, says: "ENDPOINT does not have the model tide-model"},
 		"404 of a page":     {status: 404, body: "<html>", code: packet.CodeModelNotFound, says: "or base_url does not lead to its API."},
+		"405":               {status: 405, code: packet.CodeModelNotFound, says: "ENDPOINT takes no questions there."},
+		"501 of a page":     {status: 501, body: "<html>", code: packet.CodeModelNotFound, says: "Does base_url lead to its API?"},
 		"402":               {status: 402, body: `{"error":{"message":"pay"}}`, code: packet.CodeModelRateLimited, says: "The account at ENDPOINT has no budget left."},
 		"429":               {status: 429, body: `{"error":{"message":"slow"}}`, code: packet.CodeModelRateLimited, retryable: true, says: "ENDPOINT asks to slow down."},
 		"500":               {status: 500, body: "boom " + testKey, code: packet.CodeModelFailed, retryable: true, says: "ENDPOINT reported a fault of its own (status 500)."},

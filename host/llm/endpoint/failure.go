@@ -146,6 +146,8 @@ func (e *Endpoint) judge(r *Refusal) (packet.Code, string) {
 		return packet.CodeModelAuth, e.locked(r.Status)
 	case r.Status == http.StatusNotFound:
 		return packet.CodeModelNotFound, fmt.Sprintf("%s does not have the model %s, or base_url does not lead to its API.%s", at, e.cfg.Model, r.said())
+	case r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented:
+		return packet.CodeModelNotFound, fmt.Sprintf("%s takes no questions there. Does base_url lead to its API?", at)
 	case r.quota():
 		return packet.CodeModelRateLimited, fmt.Sprintf("The account at %s has no budget left.%s", at, r.said())
 	case r.Status == http.StatusTooManyRequests:

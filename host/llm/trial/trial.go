@@ -135,12 +135,15 @@ func (h *heard) take(event llm.Event) {
 	}
 }
 
+// saved is what sentences of errors say of a conversation; a trial has none.
+var saved = strings.NewReplacer(" Your message is saved.", "", " What arrived is saved.", "")
+
 // sentence is what a person is told of an error.
 func sentence(err error) string {
 	var e *llm.Error
 	switch {
 	case errors.As(err, &e):
-		return e.Message
+		return saved.Replace(e.Message)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The model took too long. A large model may need a minute to load; try once more."
 	case errors.Is(err, context.Canceled):

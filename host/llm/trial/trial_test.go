@@ -72,6 +72,8 @@ func TestReportSaysWhatWorks(t *testing.T) {
 			llmtest.Answer().Text(`<tool_call>{"name": "tide_table", "arguments": {"place": "S"}}</tool_call>`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
 		"bad key":       {[]*llmtest.Reply{llmtest.Status(401, `{"error":{"message":"sk-hidden is wrong"}}`)}, false, "reachable:ok key:failed answers:skipped streams:skipped tools:skipped"},
 		"no such model": {[]*llmtest.Reply{llmtest.Status(404, `{"error":{"code":"model_not_found","message":"no m"}}`)}, false, "reachable:ok key:ok answers:failed streams:skipped tools:skipped"},
+		"a fault":       {[]*llmtest.Reply{llmtest.Status(500, `{}`)}, false, "reachable:ok key:skipped answers:failed streams:skipped tools:skipped"},
+		"broken off":    {[]*llmtest.Reply{llmtest.Answer().Text("one", "two").Unfinished()}, false, "reachable:ok key:ok answers:failed streams:ok tools:skipped"},
 		"only thoughts": {[]*llmtest.Reply{llmtest.Answer().Reasoning("hm", "hm")}, false, "reachable:ok key:ok answers:failed streams:ok tools:skipped"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +82,8 @@ func TestReportSaysWhatWorks(t *testing.T) {
 				t.Errorf("works %v, %s\nwant %v, %s\n%+v", r.Works, got, tc.works, tc.want, r.Checks)
 			}
 			for _, c := range r.Checks {
-				if strings.Contains(c.Message, "sk-hidden") {
-					t.Errorf("the key shows in %q", c.Message)
+				if strings.Contains(c.Message, "sk-hidden") || strings.Contains(c.Message, "saved") {
+					t.Errorf("the key, or a message that is saved, shows in %q", c.Message)
 				}
 			}
 			if asked := server.Requests(); len(tc.replies) == 2 && (len(asked) != 2 || asked[0].Offers("tide_table") || !asked[1].Offers("tide_table")) {
