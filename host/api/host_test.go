@@ -77,6 +77,7 @@ func (noPlugins) Configure(context.Context, string, string, map[string]*string) 
 	return errNoPlugin
 }
 func (noPlugins) Accept(context.Context, string, string, string) error { return errNoPlugin }
+func (noPlugins) ForgetUser(context.Context, string) error             { return nil }
 
 var errNoPlugin = PluginFault(CodeUnknownPlugin, "No such plugin is installed.")
 

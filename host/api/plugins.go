@@ -22,6 +22,8 @@ type Plugins interface {
 	// Accept offers the tools of a plugin that are held under this digest. A mistake is a
 	// *Fault.
 	Accept(ctx context.Context, operator, plugin, digest string) error
+	// ForgetUser deletes what plugins keep for a user.
+	ForgetUser(ctx context.Context, user string) error
 }
 
 // Plugin is an installed plugin as an operator sees it.

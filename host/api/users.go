@@ -91,6 +91,11 @@ func (s *Server) deleteUser(c *fiber.Ctx) error {
 		return err
 	}
 	s.closeSockets(func(k caller) bool { return k.UserID == user.ID })
+	// A removed user's id never comes back, so what is left where this fails is found by
+	// nobody.
+	if err := s.cfg.Plugins.ForgetUser(s.ctx, user.ID); err != nil {
+		s.cfg.Logger.Error("delete what plugins keep for a removed user", "error", err)
+	}
 	// The user is gone, and nobody finds what is left of them in the index; the
 	// next start drops it where this fails.
 	if _, err := s.cfg.Knowledge.Reindex(s.ctx); err != nil {

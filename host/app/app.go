@@ -31,6 +31,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
+	"github.com/bulkhead-host/bulkhead/sandbox/files"
 	"github.com/bulkhead-host/bulkhead/web"
 )
 
@@ -40,6 +41,7 @@ const (
 	indexDir     = "index"
 	modulesDir   = "plugins"
 	moduleCache  = "cache/modules"
+	workspaceDir = "workspaces"
 	probeTimeout = 3 * time.Second
 )
 
@@ -174,7 +176,8 @@ func (a *App) openPlugins(ctx context.Context) error {
 	a.Plugins, err = plugin.New(ctx, plugin.Config{
 		Engine: a.engine, Registry: reg, Storage: a.Store.Space("plugin"),
 		Audit: audit.New(a.Store.Space("audit"), time.Now), Knowledge: a.Knowledge, Egress: a.egress, Logger: a.Logger,
-		Models: completer{a}, Memories: a.Store, Files: a.Store, MemoryChanged: func(user, memory, change string) {
+		Workspaces: files.NewKept(filepath.Join(a.DataDir, workspaceDir), time.Now),
+		Models:     completer{a}, Memories: a.Store, Files: a.Store, MemoryChanged: func(user, memory, change string) {
 			a.Hub.Publish(user, api.Event{Topic: "memory", ID: memory, Change: change})
 		},
 		Changed: func(plugin string) { a.Hub.Broadcast(api.Event{Topic: "plugin", ID: plugin, Change: "updated"}) },

@@ -69,6 +69,11 @@ func (i installed) Accept(ctx context.Context, operator, name, digest string) er
 	return pluginFault(i.app.Plugins.AcceptTools(ctx, operator, name, digest))
 }
 
+// ForgetUser implements api.Plugins.
+func (i installed) ForgetUser(ctx context.Context, user string) error {
+	return i.app.Plugins.ForgetUser(ctx, user)
+}
+
 // pluginFault is err as a client is told of it.
 func pluginFault(err error) error {
 	var e *plugin.Error

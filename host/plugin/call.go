@@ -19,7 +19,8 @@ import (
 )
 
 // spec describes a tool under the name that a model calls it by.
-func spec(p *installed, l listedTool, name string, rights capability.Rights, around capability.Surroundings) tool.Spec {
+// brought are the labels of what it finds in its kept folder.
+func spec(p *installed, l listedTool, name string, rights capability.Rights, around capability.Surroundings, brought []string) tool.Spec {
 	e := p.manifest.Tool(l.Name)
 	title := l.Title
 	if title == "" {
@@ -28,7 +29,7 @@ func spec(p *installed, l listedTool, name string, rights capability.Rights, aro
 	return tool.Spec{
 		Name: name, Plugin: p.record.Name, PluginVersion: p.record.Version, Title: title,
 		Description: l.Description, InputSchema: l.InputSchema,
-		Labels: capability.ToolLabels(e, rights, around),
+		Labels: joinLabels(capability.ToolLabels(e, rights, around), brought),
 		Cites:  e.Cites, Merge: e.Merge, StreamArgs: e.StreamArgs, StopsLoop: e.StopsLoop,
 		Needs: e.Needs, Reminder: e.Reminder, Reaches: reaches(rights),
 	}
@@ -78,6 +79,7 @@ func (t *guestTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, 
 		gate: t.manager.gate, module: lease, manifest: p.manifest, assets: p.assets, tool: t.name,
 		title: t.spec.Title, exposed: t.spec.Name, config: config, logger: t.manager.config.Logger,
 		changed: func() { t.manager.refresh(p) },
+		folders: t.manager.config.Workspaces, marks: t.manager.marks, labels: t.spec.Labels,
 	}
 	result, _ := c.run(ctx, in)
 	return result, nil
@@ -154,6 +156,11 @@ type guestCall struct {
 	tool, exposed, title string
 	config               map[string]string
 	logger               *slog.Logger
+	// folders are the kept workspaces, nil for none; marks keeps their labels, and labels
+	// are those of this tool.
+	folders *files.Kept
+	marks   *marks
+	labels  []string
 	// changed is told when a dynamic plugin says that its tools are others now, nil where
 	// nobody wants to know.
 	changed func()

@@ -25,6 +25,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
+	"github.com/bulkhead-host/bulkhead/sandbox/files"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
 
@@ -66,6 +67,8 @@ type Config struct {
 	// Changed is told the name of a plugin whose version, tools or configuration changed;
 	// it must not wait. nil to tell nobody.
 	Changed func(plugin string)
+	// Workspaces are the folders that are kept between calls, nil for none.
+	Workspaces *files.Kept
 	// Egress lets requests out; nil for none.
 	Egress *egress.Guard
 	// Asker is nil where nobody can be asked; then mode ask denies.
@@ -82,6 +85,7 @@ type Config struct {
 type Manager struct {
 	config Config
 	grants *grantStore
+	marks  *marks
 	gate   *gate.Gate
 	// quiet is the gate without anybody to ask, for what no person began.
 	quiet *gate.Gate
@@ -104,7 +108,7 @@ func New(ctx context.Context, config Config) (*Manager, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{config: config, grants: &grantStore{config.Storage}, plugins: map[string]*installed{}}
+	m := &Manager{config: config, grants: &grantStore{config.Storage}, marks: &marks{config.Storage}, plugins: map[string]*installed{}}
 	var err error
 	functions := hostFunctions(config.Knowledge, config.Storage, web{config.Egress, egress.NewRate(config.Now)})
 	functions = append(functions, memory{config.Memories, config.MemoryChanged}.functions()...)
@@ -215,16 +219,31 @@ func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
+		brought, err := m.brought(p, rights, user)
+		if err != nil {
+			return nil, err
+		}
 		for _, l := range p.catalogue.Load().offered() {
 			if p.manifest.Tool(l.Name).Approval == capability.Deny {
 				continue
 			}
 			list = append(list, &guestTool{
-				manager: m, plugin: p, name: l.Name, spec: spec(p, l, names[toolKey{p.record.Name, l.Name}], rights, m.around()),
+				manager: m, plugin: p, name: l.Name, spec: spec(p, l, names[toolKey{p.record.Name, l.Name}], rights, m.around(), brought),
 			})
 		}
 	}
 	return list, nil
+}
+
+// brought are the labels of what a plugin finds in the folder that is kept for a user, where
+// it may have that.
+func (m *Manager) brought(p *installed, rights capability.Rights, user string) ([]string, error) {
+	right := rights.Of(capability.Workspace)
+	params, ok := right.Params.(*capability.WorkspaceParams)
+	if !ok || right.Mode != capability.Allow || !params.Persistent {
+		return nil, nil
+	}
+	return m.marks.of(p.record.Name, user)
 }
 
 // Description is an installed plugin as an operator sees it.
@@ -305,7 +324,7 @@ func (m *Manager) List(ctx context.Context) ([]Description, error) {
 			if name == "" {
 				name = l.Name
 			}
-			d.Tools = append(d.Tools, spec(p, l, name, rights, m.around()))
+			d.Tools = append(d.Tools, spec(p, l, name, rights, m.around(), nil))
 		}
 		for _, w := range p.manifest.Wishes() {
 			d.Grants = append(d.Grants, GrantLine{w.Capability, rights.Of(w.Capability).Mode, w.Sentence})

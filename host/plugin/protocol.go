@@ -115,10 +115,15 @@ func (c guestCall) serve(ctx context.Context, g *gate.Call, in tool.Invocation) 
 		return tool.Fail(tool.FailureInput, fmt.Sprintf("%s got arguments that are not a JSON object.", c.title),
 			fmt.Sprintf("The arguments of %s are not a JSON object. Write an object such as {\"name\":\"value\"}, as its schema says.", c.exposed)), engine.Outcome{}
 	}
-	mounts, refused := c.mounts(ctx, in.User)
+	mounts, close, refused := c.mounts(ctx, in.User)
 	if refused != nil {
 		return *refused, engine.Outcome{}
 	}
+	defer func() {
+		if err := close(); err != nil {
+			c.logger.Error("a kept folder cannot be closed", "plugin", c.manifest.Name, "error", err)
+		}
+	}()
 	call := engine.Call{Config: c.config, Log: c.hear(in), HTTP: extismHTTP(g), Host: c.host(g, in), Mounts: mounts}
 	switch p {
 	case engine.WASICommand:

@@ -21,6 +21,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
+	"github.com/bulkhead-host/bulkhead/sandbox/files"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -85,7 +86,8 @@ func (s *scene) start(t *testing.T) {
 	}
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
 		Engine: s.engine, Registry: reg, Storage: s.store.Space("sandbox"), Audit: s.log, Knowledge: s.base,
-		Models: s.models, Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
+		Workspaces: files.NewKept(filepath.Join(s.dir, "workspaces"), time.Now),
+		Models:     s.models, Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
 		Changed: func(plugin string) {
 			if s.told != nil {
 				s.told(plugin)

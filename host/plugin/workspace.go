@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -43,36 +44,86 @@ func readAssets(wasm []byte, m capability.Manifest) (*files.Assets, error) {
 	return assets, err
 }
 
-// mounts are the files that this call's guest sees. Its workspace is new for each call;
-// a grant that would keep it cannot be kept to, so the call is refused: a plugin would
-// lose what it thinks is there.
-func (c guestCall) mounts(ctx context.Context, user string) ([]engine.Mount, *tool.Result) {
-	var list []engine.Mount
+// mounts are the files that this call's guest sees. close gives back what a call has of
+// them, when the guest is done. A workspace is new for each call, unless both manifest and
+// grant say that it is kept. A kept one that cannot be had refuses the call: with a new one
+// a plugin would lose what it thinks is there.
+func (c guestCall) mounts(ctx context.Context, user string) (list []engine.Mount, close func() error, refused *tool.Result) {
+	close = func() error { return nil }
 	if c.assets != nil {
 		list = append(list, engine.Mount{Path: assetsPath, FS: c.assets})
 	}
 	if _, asks := c.manifest.Asks(capability.Workspace); !asks || c.manifest.Implicit {
-		return list, nil
+		return list, close, nil
 	}
 	rights, err := c.gate.Rights(ctx, c.manifest, user)
 	if err != nil {
 		c.logger.Error("rights cannot be read; the call gets no workspace", "plugin", c.manifest.Name, "error", err)
-		return list, nil
+		return list, close, nil
 	}
 	right := rights.Of(capability.Workspace)
 	params, ok := right.Params.(*capability.WorkspaceParams)
 	if right.Mode != capability.Allow || !ok {
-		return list, nil
-	}
-	if params.Persistent {
-		refused := tool.Fail(tool.FailureUnavailable,
-			fmt.Sprintf("%s wants a folder that is kept between calls, which this host does not have. Grant it a workspace without persistent.", c.title),
-			fmt.Sprintf("The tool %s is not available now. Go on without it.", c.exposed))
-		return nil, &refused
+		return list, close, nil
 	}
 	quota := params.QuotaBytes
 	if quota == 0 {
 		quota = DefaultWorkspaceBytes
 	}
-	return append(list, engine.Mount{Path: workspacePath, FS: files.NewWorkspace(quota, time.Now)}), nil
+	var space *files.Workspace
+	if params.Persistent {
+		space, close, refused = c.kept(ctx, user, quota)
+	} else {
+		space = files.NewWorkspace(quota, time.Now)
+	}
+	if refused != nil {
+		return nil, nil, refused
+	}
+	return append(list, engine.Mount{Path: workspacePath, FS: space}), close, nil
+}
+
+// kept opens the folder of the plugin and the user. It waits for another call that has it as
+// long as a call may take.
+func (c guestCall) kept(ctx context.Context, user string, quota int64) (*files.Workspace, func() error, *tool.Result) {
+	refuse := func(why string) *tool.Result {
+		refused := tool.Fail(tool.FailureUnavailable, fmt.Sprintf("%s was not run. %s", c.title, why),
+			fmt.Sprintf("The tool %s is not available now. Go on without it.", c.exposed))
+		return &refused
+	}
+	if c.folders == nil || user == "" {
+		return nil, nil, refuse("It wants a folder that is kept between calls, which there is none of here. Grant it a workspace without persistent.")
+	}
+	limit := c.manifest.Limits.Timeout()
+	if limit == 0 {
+		limit = engine.DefaultLimits().Timeout
+	}
+	waiting, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	space, close, err := c.folders.Open(waiting, c.manifest.Name, user, quota, c.mark(user))
+	var broken *files.BrokenError
+	switch {
+	case err == nil:
+		return space, close, nil
+	case ctx.Err() != nil:
+		result := stopped(c.title)
+		return nil, nil, &result
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, nil, refuse("Another call of this plugin has had its folder for too long.")
+	case errors.As(err, &broken):
+		c.logger.Error("a kept folder is broken", "plugin", c.manifest.Name, "user", user, "error", err)
+		return nil, nil, refuse(broken.Error())
+	}
+	c.logger.Error("a kept folder cannot be opened", "plugin", c.manifest.Name, "user", user, "error", err)
+	return nil, nil, refuse("Its folder cannot be opened; the host's log says why.")
+}
+
+// mark returns what keeps the labels of this call with the folder, before the first change
+// in it.
+func (c guestCall) mark(user string) func() error {
+	return sync.OnceValue(func() error {
+		if c.marks == nil {
+			return nil
+		}
+		return c.marks.add(c.manifest.Name, user, c.labels)
+	})
 }

@@ -86,9 +86,23 @@ func (m model) rename(from, to string) bool {
 
 // TestWorkspaceIsATreeOfFiles does random things to a workspace and to the model.
 func TestWorkspaceIsATreeOfFiles(t *testing.T) {
+	isATree(t, func(func(error)) (*files.Workspace, func() *files.Workspace) {
+		w := files.NewWorkspace(1<<20, noon)
+		return w, func() *files.Workspace { return w }
+	})
+}
+
+// isATree plays changes on a new tree and on the model. again returns the tree as who comes
+// later finds it.
+func isATree(t *testing.T, open func(check func(error)) (w *files.Workspace, again func() *files.Workspace)) {
 	names := []string{"a", "b", "a/c", "a/d", "a/c/e", "b/a", "b/a/b"}
 	rapid.Check(t, func(t *rapid.T) {
-		w, m := files.NewWorkspace(1<<20, noon), model{}
+		w, again := open(func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		m := model{}
 		name := rapid.SampledFrom(names)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			n := name.Draw(t, "name")
@@ -114,6 +128,13 @@ func TestWorkspaceIsATreeOfFiles(t *testing.T) {
 			if got := dump(t, w); !maps.Equal(got, m) {
 				t.Fatalf("after %s %s: %v, want %v", what, n, got, m)
 			}
+		}
+		used := w.Used()
+		if w = again(); w.Used() != used {
+			t.Fatalf("%d bytes were used, and %d are", used, w.Used())
+		}
+		if got := dump(t, w); !maps.Equal(got, m) {
+			t.Fatalf("later: %v, want %v", got, m)
 		}
 		for _, p := range slices.Backward(slices.Sorted(maps.Keys(m))) {
 			if err := w.Remove(p, m[p] == folder); err != nil {
@@ -182,8 +203,19 @@ func dump(t interface{ Fatal(...any) }, w vfs.FS) model {
 
 func TestQuotaBoundsWhateverIsDone(t *testing.T) {
 	const quota = 20_000
+	staysWithin(t, quota, func(func(error)) *files.Workspace { return files.NewWorkspace(quota, noon) })
+	w := files.NewWorkspace(quota, noon)
+	hasHoles(t, quota, w)
+}
+
+// staysWithin opens, writes, removes and closes in any order.
+func staysWithin(t *testing.T, quota int64, tree func(check func(error)) *files.Workspace) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := files.NewWorkspace(quota, noon)
+		w := tree(func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
 		var open []vfs.File
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			n := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name")
@@ -210,7 +242,11 @@ func TestQuotaBoundsWhateverIsDone(t *testing.T) {
 			}
 		}
 	})
-	w := files.NewWorkspace(quota, noon)
+}
+
+// hasHoles writes far beyond the end of a file.
+func hasHoles(t *testing.T, quota int64, w *files.Workspace) {
+	t.Helper()
 	f, err := w.Open("a", vfs.Write|vfs.Create)
 	if err != nil {
 		t.Fatal(err)

@@ -1,14 +1,16 @@
-// Package files is the file system that a guest sees: a workspace in memory, bounded by
-// a quota, and the read-only assets that came with a plugin. Nothing of this machine's
-// own files is in it.
+// Package files is the file system that a guest sees: a workspace that is bounded by a quota,
+// in memory for one call or in a folder of its own that is kept, and the read-only assets
+// that came with a plugin. Nothing else of this machine's files is in it.
 //
-// An archive or a quota comes in; a vfs.FS goes out. It must not know who reads the
+// An archive, a folder or a quota comes in; a vfs.FS goes out. It must not know who reads the
 // files, or by what right.
 package files
 
 import (
+	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +34,11 @@ type node struct {
 	dir      bool
 	inode    uint64
 	modified time.Time
+	// data is the content in a workspace in memory; in one on disk size is its length, and
+	// file is open while handles are.
 	data     []byte
+	size     int64
+	file     *os.File
 	children map[string]*node
 	// open counts the handles; gone says that it was removed: its bytes count until
 	// the last handle is closed.
@@ -40,18 +46,20 @@ type node struct {
 	gone bool
 }
 
-// Workspace is a writable tree in memory. One guest at a time uses it.
+// Workspace is a writable tree, in memory or on disk. One guest at a time uses it.
 type Workspace struct {
 	root  *node
 	quota int64
 	used  int64
 	next  uint64
 	now   func() time.Time
+	// disk is nil for a workspace in memory.
+	disk *disk
 }
 
 var _ vfs.FS = (*Workspace)(nil)
 
-// NewWorkspace returns an empty tree of at most quota bytes, names and the host's own
+// NewWorkspace returns an empty tree in memory of at most quota bytes, names and the host's own
 // costs included.
 func NewWorkspace(quota int64, now func() time.Time) *Workspace {
 	return &Workspace{root: &node{name: ".", dir: true, inode: 1, modified: now(), children: map[string]*node{}}, quota: quota, next: 2, now: now}
@@ -107,7 +115,7 @@ func (n *node) parent(name string) (*node, string, error) {
 }
 
 func (n *node) info(writable bool) vfs.Info {
-	return vfs.Info{Name: n.name, Dir: n.dir, Size: int64(len(n.data)), Modified: n.modified, Inode: n.inode, Writable: writable}
+	return vfs.Info{Name: n.name, Dir: n.dir, Size: n.size + int64(len(n.data)), Modified: n.modified, Inode: n.inode, Writable: writable}
 }
 
 func (n *node) list(writable bool) ([]vfs.Info, error) {
@@ -128,6 +136,8 @@ func (n *node) readAt(p []byte, off int64) (int, error) {
 		return 0, vfs.ErrDir
 	case off < 0:
 		return 0, fs.ErrInvalid
+	case n.file != nil:
+		return n.file.ReadAt(p, off)
 	case off >= int64(len(n.data)):
 		return 0, io.EOF
 	}
@@ -146,16 +156,35 @@ func (w *Workspace) Open(name string, how int) (vfs.File, error) {
 		return nil, fs.ErrExist
 	case err == nil && n.dir && how&(vfs.Write|vfs.Truncate) != 0:
 		return nil, vfs.ErrDir
-	case err == nil && how&vfs.Truncate != 0:
-		err = w.resize(n, 0)
 	case err == fs.ErrNotExist && how&vfs.Create != 0:
 		n, err = w.add(name, false)
+	}
+	if err == nil {
+		err = w.hold(n, name)
 	}
 	if err != nil {
 		return nil, err
 	}
+	h := &handle{w: w, n: n, how: how}
+	if how&vfs.Truncate != 0 && !n.dir {
+		if err := w.resize(n, 0); err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
+	}
+	return h, nil
+}
+
+// hold counts a handle of a node, and opens the file where that is on disk.
+func (w *Workspace) hold(n *node, name string) error {
+	if w.disk != nil && !n.dir && n.file == nil {
+		file, err := w.disk.open(name)
+		if err != nil {
+			return err
+		}
+		n.file = file
+	}
 	n.open++
-	return &handle{w: w, n: n, how: how}, nil
+	return nil
 }
 
 // Stat implements vfs.FS.
@@ -188,8 +217,15 @@ func (w *Workspace) add(name string, dir bool) (*node, error) {
 	if parent.gone {
 		return nil, fs.ErrNotExist
 	}
-	if err := w.take(nodeCost + int64(len(last))); err != nil {
+	cost := nodeCost + int64(len(last))
+	if err := w.take(cost); err != nil {
 		return nil, err
+	}
+	if w.disk != nil {
+		if err := w.disk.add(name, dir); err != nil {
+			w.used -= cost
+			return nil, err
+		}
 	}
 	n := &node{name: last, dir: dir, inode: w.next, modified: w.now()}
 	if dir {
@@ -227,6 +263,11 @@ func (w *Workspace) Remove(name string, dir bool) error {
 	case len(n.children) > 0:
 		return vfs.ErrNotEmpty
 	}
+	if w.disk != nil {
+		if err := w.disk.remove(name); err != nil {
+			return err
+		}
+	}
 	w.drop(parent, last)
 	return nil
 }
@@ -244,9 +285,17 @@ func (w *Workspace) drop(parent *node, name string) {
 // forget gives back the room of what is neither in the tree nor open.
 func (w *Workspace) forget(n *node) {
 	if n.gone && n.open == 0 {
-		w.used -= int64(cap(n.data))
-		n.data = nil
+		w.used -= w.room(n)
+		n.data, n.size = nil, 0
 	}
+}
+
+// room is what the bytes of a file take.
+func (w *Workspace) room(n *node) int64 {
+	if w.disk != nil {
+		return blocks(n.size)
+	}
+	return int64(cap(n.data))
 }
 
 // Rename implements vfs.FS.
@@ -276,8 +325,24 @@ func (w *Workspace) Rename(from, to string) error {
 	case old != nil && len(old.children) > 0:
 		return vfs.ErrNotEmpty
 	}
-	if err := w.take(max(0, int64(len(name)-len(last)))); err != nil {
+	more := max(0, int64(len(name)-len(last)))
+	if err := w.take(more); err != nil {
 		return err
+	}
+	if w.disk != nil {
+		if old != nil && old.dir {
+			// A folder takes the place of another only where that is gone.
+			if err := w.disk.remove(to); err != nil {
+				w.used -= more
+				return err
+			}
+			w.drop(target, name)
+			old = nil
+		}
+		if err := w.disk.rename(from, to); err != nil {
+			w.used -= more
+			return err
+		}
 	}
 	w.used -= max(0, int64(len(last)-len(name)))
 	if old != nil {
@@ -294,6 +359,9 @@ func (w *Workspace) Rename(from, to string) error {
 // resize sets the length of a file. What the room of its bytes takes counts, and not
 // their length.
 func (w *Workspace) resize(n *node, size int64) error {
+	if w.disk != nil {
+		return w.resizeFile(n, size)
+	}
 	if size > int64(cap(n.data)) {
 		room := max(size, min(2*int64(cap(n.data)), w.quota), minFile)
 		if err := w.take(room - int64(cap(n.data))); err != nil {
@@ -358,6 +426,9 @@ func (h *handle) WriteAt(p []byte, off int64) (int, error) {
 	if off < 0 || end < off {
 		return 0, fs.ErrInvalid
 	}
+	if h.w.disk != nil {
+		return h.w.writeFile(h.n, p, off)
+	}
 	if end > int64(len(h.n.data)) && len(p) > 0 {
 		if err := h.w.resize(h.n, end); err != nil {
 			return 0, err
@@ -397,5 +468,10 @@ func (h *handle) Close() error {
 	h.closed = true
 	h.n.open--
 	h.w.forget(h.n)
-	return nil
+	if h.n.open > 0 || h.n.file == nil {
+		return nil
+	}
+	file := h.n.file
+	h.n.file = nil
+	return h.w.disk.close(file)
 }
