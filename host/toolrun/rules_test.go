@@ -1,0 +1,84 @@
+package toolrun
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/tool"
+)
+
+// The runner's rules that no other test here is named after.
+
+func TestAToolsOwnLimitHoldsAndItsCallsAllRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most, others atomic.Int64
+		slow := local{tool.Spec{Name: "slow", Concurrency: 2}, func(context.Context, tool.Invocation) (tool.Result, error) {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return tool.Result{Text: "x"}, nil
+		}}
+		other := local{tool.Spec{Name: "other"}, func(context.Context, tool.Invocation) (tool.Result, error) {
+			others.Add(1)
+			return tool.Result{Text: "x"}, nil
+		}}
+		h := newHarness(nil, slow, other)
+		var requests []Request
+		for i := range 6 {
+			requests = append(requests, Request{Name: "slow", Arguments: fmt.Sprintf(`{"n":%d}`, i)}, Request{Name: "other", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
+		}
+		for i, d := range h.Run(t.Context(), 0, requests) {
+			if d.Outcome != packet.OutcomeOK || d.Name != requests[i].Name {
+				t.Errorf("%d: %+v", i, d)
+			}
+		}
+		if most.Load() != 2 || others.Load() != 6 {
+			t.Errorf("%d of slow at once, %d of other; want 2 and 6", most.Load(), others.Load())
+		}
+	})
+}
+
+func TestAStopReachesTheCallsThatWaitForTheirToolsLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		h := newHarness(nil, local{tool.Spec{Name: "f", Concurrency: 1}, func(ctx context.Context, _ tool.Invocation) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Fail(tool.FailureFailed, "stopped", "stopped"), nil
+		}})
+		go func() { synctest.Wait(); cancel() }()
+		for _, d := range h.Run(ctx, 0, []Request{{Name: "f", Arguments: `{"n":1}`}, {Name: "f", Arguments: `{"n":2}`}, {Name: "f", Arguments: `{"n":3}`}}) {
+			if d.Outcome != packet.OutcomeCancelled {
+				t.Errorf("%+v", d)
+			}
+		}
+	})
+}
+
+func TestTheOutcomeSaysHowACallEnded(t *testing.T) {
+	for kind, want := range map[tool.FailureKind]packet.Outcome{
+		"": packet.OutcomeOK, tool.FailureInput: packet.OutcomeError, tool.FailureDenied: packet.OutcomeDenied, tool.FailureQuota: packet.OutcomeError,
+		tool.FailureTimeout: packet.OutcomeTimeout, tool.FailureUnavailable: packet.OutcomeError, tool.FailureTrap: packet.OutcomeError,
+		tool.FailureTooLarge: packet.OutcomeError, tool.FailureFailed: packet.OutcomeError,
+	} {
+		h := newHarness(nil, local{tool.Spec{Name: "f"}, func(context.Context, tool.Invocation) (tool.Result, error) {
+			if kind == "" {
+				return tool.Result{}, nil
+			}
+			return tool.Fail(kind, "For a person.", "For the model."), nil
+		}})
+		d := h.Run(t.Context(), 0, []Request{{Name: "f"}})[0]
+		if d.Outcome != want || d.Failed() != (want != packet.OutcomeOK) {
+			t.Errorf("%q: %+v", kind, d)
+		}
+		all := strings.Join(h.packets(), "\n")
+		if kind != "" && (d.Text != "For the model." || !strings.Contains(all, fmt.Sprintf(`"kind":%q,"message":"For a person."`, kind))) || kind == "" && strings.Contains(all, "tool_error") {
+			t.Errorf("%q: %q\n%s", kind, d.Text, all)
+		}
+	}
+}
