@@ -155,6 +155,8 @@ type runner struct {
 	reasoningOpen bool
 	// toldShorter and toldLeftOut say that the person knows what is not sent.
 	toldShorter, toldLeftOut bool
+	// recalls says that recall_result was on offer.
+	recalls bool
 	// reminders are for the next step only.
 	reminders []string
 }
@@ -234,8 +236,11 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 	if err != nil {
 		return step.Output{NextTurn: l.turn}, llm.NewError(packet.CodeContextTooLong, "", err)
 	}
-	if fitted.Partial() && choice == llm.ChoiceAuto {
-		defs = append(defs, recallDef)
+	switch {
+	case fitted.Partial() && choice == llm.ChoiceAuto:
+		defs, l.recalls = append(defs, recallDef), true
+	case l.recalls && choice != llm.ChoiceAuto:
+		withheld = append(withheld, recallDef)
 	}
 	out, err := step.Decode(ctx, step.Input{
 		Model: l.Model, Request: llm.Request{Messages: fitted.Messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.NoServerTools || l.searchWithdrawn()},
