@@ -16,6 +16,13 @@ import (
 // one is cut and says so. How much of it a model is sent is the window's matter.
 const MaxResultRunes = 400_000
 
+// maxKeptBytes is how much text of all results of an answer is kept. Once there is
+// more, of each further result no more than leastResultRunes are kept.
+const (
+	maxKeptBytes     = 8 << 20
+	leastResultRunes = 100_000
+)
+
 // call is one call on its way, after merging.
 type call struct {
 	runner       *Runner
@@ -153,9 +160,14 @@ func (c *call) accept(docs []tool.Document) []packet.Document {
 func (c *call) resultText(result tool.Result, outcome packet.Outcome) string {
 	// No provider takes a NUL, and few take what is no UTF-8.
 	text := strings.ReplaceAll(strings.ToValidUTF8(result.Text, "\uFFFD"), "\x00", "")
-	if n := utf8.RuneCountInString(text); n > MaxResultRunes {
-		text = shorten(text, MaxResultRunes) + fmt.Sprintf("\n[The result was cut: %d of %d characters are kept. Ask for less.]", MaxResultRunes, n)
+	most := MaxResultRunes
+	if c.runner.kept.Load() > maxKeptBytes {
+		most = leastResultRunes
 	}
+	if n := utf8.RuneCountInString(text); n > most {
+		text = shorten(text, most) + fmt.Sprintf("\n[The result was cut: %d of %d characters are kept. Ask for less.]", most, n)
+	}
+	c.runner.kept.Add(int64(len(text)))
 	switch {
 	case text != "":
 		return text

@@ -82,3 +82,26 @@ func TestTheOutcomeSaysHowACallEnded(t *testing.T) {
 		}
 	}
 }
+
+func TestVeryManyLargeResultsAreKeptInPart(t *testing.T) {
+	h := newHarness(nil, local{tool.Spec{Name: "f", Concurrency: 1}, func(context.Context, tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: strings.Repeat("x", MaxResultRunes)}, nil
+	}})
+	var requests []Request
+	for i := range 30 {
+		requests = append(requests, Request{Name: "f", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
+	}
+	whole, cut, kept := 0, 0, 0
+	for _, d := range h.Run(t.Context(), 0, requests) {
+		kept += len(d.Text)
+		switch {
+		case len(d.Text) == MaxResultRunes:
+			whole++
+		case strings.HasSuffix(d.Text, "[The result was cut: 100000 of 400000 characters are kept. Ask for less.]"):
+			cut++
+		}
+	}
+	if whole+cut != 30 || whole != maxKeptBytes/MaxResultRunes+1 || kept > maxKeptBytes+MaxResultRunes+30*(leastResultRunes+100) {
+		t.Errorf("%d whole, %d cut, %d bytes", whole, cut, kept)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
@@ -55,6 +56,8 @@ type Runner struct {
 	Config
 	byName map[string]tool.Tool
 	slots  chan struct{}
+	// kept counts the bytes of results that were kept.
+	kept *atomic.Int64
 	// inner says that the calls are those of an agent inside a call.
 	inner bool
 	// free are the tools whose calls need no slot.
@@ -70,7 +73,7 @@ func New(config Config) *Runner {
 	}
 	r := &Runner{
 		Config: config, byName: map[string]tool.Tool{},
-		slots: make(chan struct{}, config.Parallel), perTool: map[string]chan struct{}{},
+		kept: &atomic.Int64{}, slots: make(chan struct{}, config.Parallel), perTool: map[string]chan struct{}{},
 	}
 	for _, t := range config.Tools {
 		spec := t.Spec()
