@@ -3,10 +3,11 @@ package anthropic_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm/anthropic"
 	"github.com/bulkhead-host/bulkhead/host/llm/cassette"
 	"github.com/bulkhead-host/bulkhead/host/llm/cassette/cassettetest"
-	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +32,7 @@ type config struct {
 }
 
 // adapter makes the model that asks a cassette's server.
-func adapter(t *testing.T, base string, raw json.RawMessage) llm.Model {
+func adapter(t testing.TB, base string, raw json.RawMessage) llm.Model {
 	t.Helper()
 	var c config
 	if raw != nil {
@@ -199,46 +199,47 @@ func TestStopEndsTheRequestWhereverItIs(t *testing.T) {
 	}
 }
 
-// FuzzStream holds that any bytes give events that end with a Finish, or an
-// *llm.Error of the closed list.
+// FuzzStream holds what cassettetest.Fuzz says.
 func FuzzStream(f *testing.F) {
-	for _, name := range []string{"thinking", "native_search", "tool_use_whole", "pause_turn", "overloaded_in_the_middle"} {
-		c, err := cassette.Load("testdata/cassettes/" + name + ".txtar")
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(c.Replies[0].Body)
-	}
-	f.Add([]byte("event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":-1,\"content_block\":null}\n\n"))
-	f.Add([]byte("data: null\n\nevent: error\ndata: 7\n\n"))
-	var stream []byte
+	cassettetest.Fuzz(f, "testdata/cassettes/*.txtar", "text/event-stream", adapter, `{"native_search":true}`,
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":-1,\"content_block\":null}\n\n",
+		"data: null\n\nevent: error\ndata: 7\n\n")
+}
+
+// FuzzFacts holds that nothing an endpoint says of a model makes a window or an
+// answer that is none.
+func FuzzFacts(f *testing.F) {
+	f.Add([]byte(`{"max_input_tokens":200000,"max_tokens":64000,"capabilities":{"image_input":{"supported":true},"thinking":{"supported":true,"types":{"adaptive":{"supported":true}}}}}`))
+	f.Add([]byte(`{"max_input_tokens":-1,"max_tokens":1e300,"capabilities":null}`))
+	f.Add([]byte(`{"max_input_tokens":"x","capabilities":{"thinking":7}}`))
+	var facts, sent atomic.Pointer[[]byte]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.Write(stream)
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "application/json")
+			w.Write(*facts.Load())
+			return
+		}
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client left
+		}
+		sent.Store(&data)
+		w.WriteHeader(http.StatusTeapot)
 	}))
 	f.Cleanup(server.Close)
-	model := newModel(f, server.URL, func(c *anthropic.Config) { c.NativeSearch, c.Able.Reasoning, c.Able.Vision = true, llm.No, llm.No })
 	f.Fuzz(func(t *testing.T, data []byte) {
-		stream = data
-		var last llm.Event
-		for ev, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
-			var known *llm.Error
-			if err != nil && !errors.As(err, &known) {
-				t.Fatalf("%T %v", err, err)
-			}
-			if err != nil {
-				if _, listed := packet.Codes[known.Code]; !listed {
-					t.Fatalf("code %q", known.Code)
-				}
-				return
-			}
-			last = ev
-			if n, ok := ev.(llm.Native); ok && !json.Valid(n.Data) {
-				t.Fatalf("kept %q", n.Data)
-			}
+		facts.Store(&data)
+		model := newModel(t, server.URL, nil)
+		for range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
 		}
-		if _, ok := last.(llm.Finish); !ok {
-			t.Fatalf("the last event is %#v", last)
+		if n := model.Info().ContextTokens; n < 0 || n > 1<<31-1 {
+			t.Fatalf("a window of %d", n)
+		}
+		var body struct {
+			MaxTokens int64 `json:"max_tokens"`
+		}
+		if err := json.Unmarshal(*sent.Load(), &body); err != nil || body.MaxTokens < 1 || body.MaxTokens > anthropic.DefaultMaxOutput {
+			t.Fatalf("asked for %d tokens, %v", body.MaxTokens, err)
 		}
 	})
 }

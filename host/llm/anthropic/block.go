@@ -54,7 +54,7 @@ func (b *block) json() json.RawMessage {
 		set("signature", b.signature.String())
 	case "tool_use", "server_tool_use":
 		if b.input.Len() > 0 {
-			fields["input"] = arguments(b.input.String())
+			fields["input"] = llm.ArgumentsObject(b.input.String())
 		}
 	}
 	data, err := json.Marshal(fields)

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -208,7 +207,7 @@ func result(msg llm.Message) sdk.ContentBlockParamUnion {
 func (m *Model) assistant(msg llm.Message) []sdk.ContentBlockParamUnion {
 	blocks := m.own(msg)
 	for _, call := range msg.ToolCalls {
-		blocks = append(blocks, sdk.NewToolUseBlock(callID(call.ID), arguments(call.Arguments), call.Name))
+		blocks = append(blocks, sdk.NewToolUseBlock(callID(call.ID), llm.ArgumentsObject(call.Arguments), call.Name))
 	}
 	return blocks
 }
@@ -221,22 +220,6 @@ func callID(id string) string {
 		}
 		return '_'
 	}, id)
-}
-
-// arguments returns what the API takes as the input of a call: an object.
-func arguments(text string) json.RawMessage {
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &object) == nil && object != nil {
-		return json.RawMessage(text)
-	}
-	if strings.TrimSpace(text) == "" {
-		return json.RawMessage("{}")
-	}
-	wrapped, err := json.Marshal(map[string]string{"malformed_arguments": text})
-	if err != nil { // a map of strings always encodes
-		return json.RawMessage("{}")
-	}
-	return wrapped
 }
 
 func hasImages(p sdk.MessageNewParams) bool {

@@ -40,8 +40,13 @@ func (a asked) refused(t *testing.T, base string, change func(*config.Model)) *l
 	if change != nil {
 		change(&m)
 	}
-	c := open(t, catalog.Config{Models: []config.Model{m}})
-	model, err := c.Get("m")
+	return failing(t, catalog.Config{Models: []config.Model{m}})
+}
+
+// failing asks the one model of a catalog and returns the *llm.Error.
+func failing(t *testing.T, cfg catalog.Config) *llm.Error {
+	t.Helper()
+	model, err := open(t, cfg).Get("m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +160,7 @@ func TestEachProviderSaysThatNobodyIsThere(t *testing.T) {
 	t.Cleanup(secure.Close)
 	secure.Config.ErrorLog = nil
 	for name, tc := range map[string]struct{ base, says string }{
-		"refused":     {strings.TrimSuffix(nothing(t), "/v1"), "Nothing answers at ENDPOINT."},
+		"refused":     {"http://127.0.0.1:1", "Nothing answers at ENDPOINT."},
 		"certificate": {secure.URL, "No secure connection to ENDPOINT could be made."},
 		"no name":     {"http://model.invalid", "The name of the model server model.invalid:80 could not be resolved."},
 	} {
@@ -219,19 +224,8 @@ func (a asked) unconnected(t *testing.T) *llm.Error {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	c := open(t, catalog.Config{
+	return failing(t, catalog.Config{
 		Models: []config.Model{{Name: "m", Provider: a.provider, BaseURL: base, Model: "x", Tuning: config.Tuning{API: a.api, ConnectTimeout: "50ms", FirstTokenTimeout: "1h"}}},
 		Client: func(string) *http.Client { return &http.Client{Transport: &http.Transport{DialContext: dial}} },
 	})
-	m, err := c.Get("m")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err = range m.Stream(t.Context(), hello) {
-	}
-	var e *llm.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %T %v", err, err)
-	}
-	return e
 }

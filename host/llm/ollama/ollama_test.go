@@ -33,7 +33,7 @@ type config struct {
 }
 
 // adapter makes the model that asks a cassette's server.
-func adapter(t *testing.T, base string, raw json.RawMessage) llm.Model {
+func adapter(t testing.TB, base string, raw json.RawMessage) llm.Model {
 	t.Helper()
 	var c config
 	if raw != nil {
@@ -198,45 +198,11 @@ func TestStopEndsTheRequestWhereverItIs(t *testing.T) {
 	}
 }
 
-// FuzzStream holds that any bytes give events that end with a Finish, or an
-// *llm.Error of the closed list.
+// FuzzStream holds what cassettetest.Fuzz says.
 func FuzzStream(f *testing.F) {
-	for _, name := range []string{"thinking", "tool_calls_parallel", "tool_call_as_text", "error_in_the_middle", "broken_line"} {
-		c, err := cassette.Load("testdata/cassettes/" + name + ".txtar")
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(c.Replies[0].Body)
-	}
-	f.Add([]byte("null\n[]\n{\"message\":null,\"error\":7}\n"))
-	f.Add([]byte(`{"message":{"tool_calls":[null,{"function":null},{"function":{"arguments":[1]}}]},"done":true}`))
-	var stream []byte
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/x-ndjson")
-		w.Write(stream)
-	}))
-	f.Cleanup(server.Close)
-	model := newModel(f, server.URL, nil)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		stream = data
-		var last llm.Event
-		for ev, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
-			var known *llm.Error
-			if err != nil && !errors.As(err, &known) {
-				t.Fatalf("%T %v", err, err)
-			}
-			if err != nil {
-				if _, listed := packet.Codes[known.Code]; !listed {
-					t.Fatalf("code %q", known.Code)
-				}
-				return
-			}
-			last = ev
-		}
-		if _, ok := last.(llm.Finish); !ok {
-			t.Fatalf("the last event is %#v", last)
-		}
-	})
+	cassettetest.Fuzz(f, "testdata/cassettes/*.txtar", "application/x-ndjson", adapter, `{}`,
+		"null\n[]\n{\"message\":null,\"error\":7}\n",
+		`{"message":{"tool_calls":[null,{"function":null},{"function":{"arguments":[1]}}]},"done":true}`)
 }
 
 // FuzzFacts holds that nothing a server says of a model makes a window that is no

@@ -3,7 +3,6 @@ package ollama
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 )
@@ -106,7 +105,7 @@ func (m *Model) message(msg llm.Message, f facts) message {
 		out.ToolName, out.ToolCallID = msg.ToolName, msg.ToolCallID
 	case llm.RoleAssistant:
 		for _, c := range msg.ToolCalls {
-			out.ToolCalls = append(out.ToolCalls, toolCall{ID: c.ID, Function: function{c.Name, arguments(c.Arguments)}})
+			out.ToolCalls = append(out.ToolCalls, toolCall{ID: c.ID, Function: function{c.Name, llm.ArgumentsObject(c.Arguments)}})
 		}
 		var k kept
 		if msg.Native.Of(Provider, m.cfg.Model) && json.Unmarshal(msg.Native.Data, &k) == nil {
@@ -114,20 +113,4 @@ func (m *Model) message(msg llm.Message, f facts) message {
 		}
 	}
 	return out
-}
-
-// arguments returns an object: the arguments where they are one.
-func arguments(text string) json.RawMessage {
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &object) == nil && object != nil {
-		return json.RawMessage(text)
-	}
-	if strings.TrimSpace(text) == "" {
-		return json.RawMessage("{}")
-	}
-	wrapped, err := json.Marshal(map[string]string{"malformed_arguments": text})
-	if err != nil { // a map of strings always encodes
-		return json.RawMessage("{}")
-	}
-	return wrapped
 }

@@ -3,19 +3,15 @@ package openai_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
-	"github.com/bulkhead-host/bulkhead/host/llm/cassette"
 	"github.com/bulkhead-host/bulkhead/host/llm/cassette/cassettetest"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
-	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
 // cassetteConfig is what config.json of a cassette may hold.
@@ -28,7 +24,7 @@ type cassetteConfig struct {
 }
 
 // adapter makes the model that asks a cassette's server.
-func adapter(t *testing.T, base string, raw json.RawMessage) llm.Model {
+func adapter(t testing.TB, base string, raw json.RawMessage) llm.Model {
 	t.Helper()
 	var c cassetteConfig
 	if raw != nil {
@@ -74,43 +70,19 @@ func TestStopEndsTheRequestWhereverItIs(t *testing.T) {
 	}
 }
 
-// FuzzResponses holds that any bytes give events that end with a Finish, or an
-// *llm.Error of the closed list.
+// FuzzResponses holds what cassettetest.Fuzz says.
 func FuzzResponses(f *testing.F) {
-	for _, name := range []string{"reasoning", "calls_parallel", "native_search", "failed", "error_event"} {
-		c, err := cassette.Load("testdata/cassettes/responses_" + name + ".txtar")
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(c.Replies[0].Body)
-	}
-	f.Add([]byte("data: {\"type\":\"response.failed\"}\n\n"))
-	f.Add([]byte("data: {\"type\":\"response.output_item.done\",\"output_index\":-1,\"item\":{\"type\":\"function_call\",\"arguments\":7}}\n\n"))
-	var stream []byte
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.Write(stream)
-	}))
-	f.Cleanup(server.Close)
-	model := cassetteModel(f, server.URL, cassetteConfig{Responses: true, NativeSearch: true})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		stream = data
-		var last llm.Event
-		for ev, err := range model.Stream(context.Background(), question) {
-			var known *llm.Error
-			if err != nil && !errors.As(err, &known) {
-				t.Fatalf("%T %v", err, err)
-			}
-			if err != nil {
-				if _, listed := packet.Codes[known.Code]; !listed {
-					t.Fatalf("code %q", known.Code)
-				}
-				return
-			}
-			last = ev
-		}
-		if _, ok := last.(llm.Finish); !ok {
-			t.Fatalf("the last event is %#v", last)
-		}
-	})
+	cassettetest.Fuzz(f, "testdata/cassettes/responses_*.txtar", "text/event-stream", adapter, `{"responses":true,"native_search":true}`,
+		"data: {\"type\":\"response.failed\"}\n\n",
+		"data: {\"type\":\"response.output_item.done\",\"output_index\":-1,\"item\":{\"type\":\"function_call\",\"arguments\":7}}\n\n")
+}
+
+// FuzzStream holds what cassettetest.Fuzz says.
+func FuzzStream(f *testing.F) {
+	cassettetest.Fuzz(f, "testdata/cassettes/*.txtar", "text/event-stream", adapter, `{}`,
+		string(recorded().Stream()),
+		"data: {\"error\":{\"message\":1}}\n\n",
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":-1,\"function\":null},null,{}]}}]}\n\ndata: [DONE]\n\n",
+		"data: [1,2]\n\ndata: null\n\ndata: \"\"\n\nevent: x\n\n:\n\n",
+		strings.Repeat("\r\n", 10)+"data:{\"choices\":[{\"finish_reason\":7,\"delta\":{\"content\":[{\"type\":\"text\"}]}}]}\n\n")
 }

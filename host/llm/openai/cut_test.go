@@ -1,14 +1,11 @@
 package openai_test
 
 import (
-	"context"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
-	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
@@ -86,43 +83,4 @@ func TestAnySplitGivesTheSameEvents(t *testing.T) {
 			t.Errorf("split %d: %v, got %+v", n, err, got)
 		}
 	}
-}
-
-func FuzzStream(f *testing.F) {
-	f.Add(recorded().Stream())
-	f.Add([]byte("data: {\"error\":{\"message\":1}}\n\n"))
-	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":-1,\"function\":null},null,{}]}}]}\n\ndata: [DONE]\n\n"))
-	f.Add([]byte("data: [1,2]\n\ndata: null\n\ndata: \"\"\n\nevent: x\n\n:\n\n"))
-	f.Add([]byte(strings.Repeat("\r\n", 10) + "data:{\"choices\":[{\"finish_reason\":7,\"delta\":{\"content\":[{\"type\":\"text\"}]}}]}\n\n"))
-	server, err := llmtest.Start()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { server.Close() })
-	model := newFuzzModel(f, server.URL())
-	f.Fuzz(func(t *testing.T, stream []byte) {
-		server.Add(llmtest.Raw(stream))
-		events, err := collect(context.Background(), model, question)
-		if err != nil {
-			asError(t, err)
-			return
-		}
-		if len(events) == 0 {
-			t.Fatal("no error and no events")
-		}
-		if _, ok := events[len(events)-1].(llm.Finish); !ok {
-			t.Fatalf("the last event is %#v", events[len(events)-1])
-		}
-		join(t, events)
-	})
-}
-
-func newFuzzModel(f *testing.F, base string) *openai.Model {
-	f.Helper()
-	model, err := openai.New(openai.Config{Name: "n", Model: "m", BaseURL: base, APIKey: llm.NewKey(testKey)})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { model.Close() })
-	return model
 }

@@ -1,9 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
-	"strings"
-
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/shared"
@@ -124,7 +121,7 @@ func (m *Model) assistant(msg llm.Message, known quirk) sdk.ChatCompletionMessag
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
 				ID: callID(call.ID, known),
 				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: call.Name, Arguments: validArguments(call.Arguments),
+					Name: call.Name, Arguments: llm.ArgumentsJSON(call.Arguments),
 				},
 			},
 		})
@@ -142,22 +139,6 @@ func callID(id string, known quirk) string {
 		return id
 	}
 	return shortID(id)
-}
-
-// validArguments returns arguments that every endpoint can parse: several refuse
-// a whole history for one malformed call in it.
-func validArguments(text string) string {
-	if strings.TrimSpace(text) == "" {
-		return "{}"
-	}
-	if json.Valid([]byte(text)) {
-		return text
-	}
-	wrapped, err := json.Marshal(map[string]string{"malformed_arguments": text})
-	if err != nil { // a map of strings always encodes
-		return "{}"
-	}
-	return string(wrapped)
 }
 
 func tools(in []llm.ToolDef) []sdk.ChatCompletionToolUnionParam {

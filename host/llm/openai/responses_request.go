@@ -104,7 +104,7 @@ func (m *Model) input(in []llm.Message, known quirk) []any {
 				out = append(out, item{Role: "assistant", Content: msg.Text})
 			}
 			for _, call := range msg.ToolCalls {
-				out = append(out, item{Type: "function_call", CallID: callID(call.ID, known), Name: call.Name, Arguments: validArguments(call.Arguments)})
+				out = append(out, item{Type: "function_call", CallID: callID(call.ID, known), Name: call.Name, Arguments: llm.ArgumentsJSON(call.Arguments)})
 			}
 		case llm.RoleTool:
 			out = append(out, item{Type: "function_call_output", CallID: callID(msg.ToolCallID, known), Output: &msg.Text})

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden parts of the cassettes
 // Adapter makes the model that asks the server at base, an address such as
 // http://127.0.0.1:9; config is the cassette's, nil for none. The model has no time
 // to wait and makes the same ids each time.
-type Adapter func(t *testing.T, base string, config json.RawMessage) llm.Model
+type Adapter func(t testing.TB, base string, config json.RawMessage) llm.Model
 
 // Run plays every cassette of dir and compares what was sent and what came out. It
 // fails where there are fewer than least.
