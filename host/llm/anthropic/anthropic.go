@@ -120,8 +120,8 @@ func (m *Model) options() []option.RequestOption {
 		option.WithHeader("Accept", "text/event-stream"),
 		option.WithHeader("Anthropic-Version", apiVersion),
 	}
-	for _, name := range []string{"Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Retry-Count", "Timeout"} {
-		opts = append(opts, option.WithHeaderDel("X-Stainless-"+name))
+	for _, name := range endpoint.DescribingHeaders() {
+		opts = append(opts, option.WithHeaderDel(name))
 	}
 	if !m.cfg.APIKey.IsZero() {
 		opts = append(opts, option.WithAPIKey(m.cfg.APIKey.Reveal()))

@@ -111,6 +111,13 @@ func (e *Endpoint) Address() string { return e.address }
 // HTTPClient is the client that reaches the endpoint and nothing else.
 func (e *Endpoint) HTTPClient() *http.Client { return e.http }
 
+// DescribingHeaders are the headers by which the providers' SDKs describe this
+// machine; adapters leave them out.
+func DescribingHeaders() []string {
+	return []string{"X-Stainless-Lang", "X-Stainless-Package-Version", "X-Stainless-OS", "X-Stainless-Arch",
+		"X-Stainless-Runtime", "X-Stainless-Runtime-Version", "X-Stainless-Retry-Count", "X-Stainless-Timeout"}
+}
+
 // Close drops the idle connections of an endpoint that has its own client. It
 // stays usable.
 func (e *Endpoint) Close() error {
