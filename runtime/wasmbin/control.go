@@ -23,7 +23,7 @@ func (v *validator) block(in *Instr) error {
 	if err := v.move(len(params) + len(results)); err != nil {
 		return err
 	}
-	if err := v.merge(in.Op); err != nil {
+	if err := v.counts(in.Op); err != nil {
 		return err
 	}
 	return v.enter(in.Op, params, results)
@@ -76,6 +76,9 @@ func (v *validator) branch(in *Instr) error {
 		return v.branchTable(in)
 	}
 	if in.Op == OpBrIf {
+		if err := v.makes(1); err != nil {
+			return err
+		}
 		if _, err := v.pop(I32); err != nil {
 			return err
 		}
@@ -97,6 +100,9 @@ func (v *validator) branch(in *Instr) error {
 }
 
 func (v *validator) branchTable(in *Instr) error {
+	if err := v.makes(len(in.Labels)); err != nil {
+		return err
+	}
 	if _, err := v.pop(I32); err != nil {
 		return err
 	}

@@ -19,6 +19,15 @@ func bomb(locals uint32, code ...[]byte) []byte {
 	return m.Bytes()
 }
 
+// crowd is a module of n functions with this code.
+func crowd(n int, code []byte) []byte {
+	var m wasmtest.Module
+	for range n {
+		m.Function(nil, nil, slices.Concat([]byte{0}, code, []byte{0x0b}))
+	}
+	return m.Bytes()
+}
+
 // TestCodeThatTheCompilerMustNotSee has small modules that would take it gigabytes or
 // minutes. Each is valid but for its size.
 func TestCodeThatTheCompilerMustNotSee(t *testing.T) {
@@ -43,7 +52,11 @@ func TestCodeThatTheCompilerMustNotSee(t *testing.T) {
 	}{
 		"nesting":        {bomb(0, nest(block, 20_001)), "nested blocks"},
 		"labels":         {bomb(0, table), "labels in one br_table"},
-		"many labels":    {bomb(0, tables), "moved"},
+		"many labels":    {bomb(0, tables), "blocks and branches"},
+		"ifs":            {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 13_334)), "blocks and branches"},
+		"loops":          {bomb(0, bytes.Repeat(slices.Concat(loop, []byte{0x41, 0, 0x0d, 0, 0x0b}), 1_601)), "blocks and branches"},
+		"nested loops":   {bomb(0, nest(loop, 1_667)), "blocks and branches"},
+		"functions":      {crowd(6, bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 13_000)), "pairs of blocks"},
 		"moved values":   {wide.Bytes(), "moved"},
 		"loops × locals": {bomb(1000, nest(loop, 1000)), "blocks times locals"},
 		"ifs × locals":   {bomb(20_000, bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 200)), "blocks times locals"},

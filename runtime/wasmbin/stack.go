@@ -30,8 +30,10 @@ type validator struct {
 	frames []frame
 	decode Decoder
 	// moved is the number of values that branches and calls of the function move, merges
-	// what Limits.Merges counts, of the function and of all.
-	moved, merges, total int
+	// what Limits.Merges counts, of the function and of all, and blocks and pairs what
+	// Limits.Blocks and Limits.Pairs count.
+	moved, merges, total, blocks int
+	pairs                        int64
 }
 
 func (v *validator) push(types ...ValueType) { v.values = append(v.values, types...) }
@@ -117,6 +119,40 @@ func (v *validator) move(n int) error {
 		return beyond("values moved by the branches and calls of one function", uint64(v.moved), uint64(v.limits.Moved))
 	}
 	return nil
+}
+
+// The blocks that the compiler makes of an if and of a loop, whose copy with fuel counts.
+const (
+	ifBlocks   = 3
+	loopBlocks = 24
+)
+
+// makes counts n blocks of the compiler.
+func (v *validator) makes(n int) error {
+	v.pairs += int64(n) * int64(v.blocks+n/2)
+	v.blocks += n
+	switch {
+	case v.blocks > v.limits.Blocks:
+		return beyond("blocks and branches in one function", uint64(v.blocks), uint64(v.limits.Blocks))
+	case v.pairs > v.limits.Pairs:
+		return beyond("pairs of blocks in its functions", uint64(v.pairs), uint64(v.limits.Pairs))
+	}
+	return nil
+}
+
+// counts counts a block, loop or if.
+func (v *validator) counts(op Op) error {
+	n := 1
+	switch op {
+	case OpIf:
+		n = ifBlocks
+	case OpLoop:
+		n = loopBlocks
+	}
+	if err := v.makes(n); err != nil {
+		return err
+	}
+	return v.merge(op)
 }
 
 // merge counts a block against the function's locals.

@@ -11,7 +11,7 @@ func (v *validator) function(i int, body Body) error {
 			v.locals = append(v.locals, l.Type)
 		}
 	}
-	v.values, v.frames, v.moved, v.merges = v.values[:0], v.frames[:0], 0, 0
+	v.values, v.frames, v.moved, v.merges, v.blocks = v.values[:0], v.frames[:0], 0, 0, 0
 	if err := v.enter(OpBlock, nil, t.Results); err != nil {
 		return err
 	}
