@@ -260,6 +260,12 @@ func TestSessionsAreListedRenamedAndDeleted(t *testing.T) {
 	if h.call("GET", path, "", http.StatusOK, &detail); detail.Session.Title != "Better name" {
 		t.Errorf("title %q", detail.Session.Title)
 	}
+	h.call("PATCH", path, `{"pinned":true}`, http.StatusOK, nil)
+	if h.call("GET", apiRoot+"/sessions?limit=2", "", http.StatusOK, &page); page.Sessions[0].ID != ids[0] || !page.Sessions[0].Pinned || page.Sessions[0].Title != "Better name" {
+		t.Errorf("a pinned conversation is not the first: %+v", page.Sessions)
+	}
+	h.call("PATCH", path, `{"pinned":false}`, http.StatusOK, nil)
+	h.fails(h.request("PATCH", path, `{}`), http.StatusBadRequest, codeInvalid)
 	h.fails(h.request("PATCH", path, `{"title":" "}`), http.StatusBadRequest, codeInvalid)
 	h.fails(h.request("PATCH", path, `{"titel":"x"}`), http.StatusBadRequest, codeInvalid)
 	h.call("DELETE", path, "", http.StatusNoContent, nil)

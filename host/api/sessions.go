@@ -25,6 +25,7 @@ type sessionView struct {
 	CreatedAt string `json:"created_at"`
 	UpdatedAt string `json:"updated_at"`
 	Private   bool   `json:"private,omitempty"`
+	Pinned    bool   `json:"pinned,omitempty"`
 	LiveRun   string `json:"live_run,omitempty"`
 	Leaf      string `json:"leaf,omitempty"`
 }
@@ -53,7 +54,7 @@ type messageView struct {
 }
 
 func viewSession(x store.Session) sessionView {
-	return sessionView{ID: x.ID, Title: x.Title, CreatedAt: stamp(x.CreatedAt), UpdatedAt: stamp(x.UpdatedAt), Private: x.Private}
+	return sessionView{ID: x.ID, Title: x.Title, CreatedAt: stamp(x.CreatedAt), UpdatedAt: stamp(x.UpdatedAt), Private: x.Private, Pinned: x.Pinned}
 }
 
 func viewMessage(m store.Message) messageView {
@@ -71,7 +72,7 @@ func viewMessage(m store.Message) messageView {
 	return v
 }
 
-// listSessions lists the newest conversations.
+// listSessions lists the pinned conversations, then the newest.
 func (s *Server) listSessions(c *fiber.Ctx) error {
 	limit, err := queryInt(c, "limit", 50)
 	if err != nil {
@@ -151,20 +152,36 @@ func (s *Server) getSession(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"session": view, "messages": views, "live_runs": liveRuns(live)})
 }
 
-// patchSession renames a conversation.
+// patchBody is what changes in a conversation; what is absent stays as it is.
+type patchBody struct {
+	Title  *string `json:"title"`
+	Pinned *bool   `json:"pinned"`
+}
+
+// patchSession renames a conversation, or puts it before the others.
 func (s *Server) patchSession(c *fiber.Ctx) error {
-	var b struct {
-		Title string `json:"title"`
-	}
+	var b patchBody
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
-	b.Title = strings.Join(strings.Fields(b.Title), " ")
-	if b.Title == "" || utf8.RuneCountInString(b.Title) > maxTitle {
-		return invalid("A title has 1 to 200 characters.")
+	if b.Title == nil && b.Pinned == nil {
+		return invalid("Say what is to change: title, pinned, or both.")
 	}
-	who := whoOf(c)
-	session, err := s.cfg.Store.RenameSession(s.ctx, who.Principal, c.Params("id"), b.Title)
+	if b.Title != nil {
+		*b.Title = strings.Join(strings.Fields(*b.Title), " ")
+		if *b.Title == "" || utf8.RuneCountInString(*b.Title) > maxTitle {
+			return invalid("A title has 1 to 200 characters.")
+		}
+	}
+	who, id := whoOf(c), c.Params("id")
+	var session store.Session
+	var err error
+	if b.Title != nil {
+		session, err = s.cfg.Store.RenameSession(s.ctx, who.Principal, id, *b.Title)
+	}
+	if err == nil && b.Pinned != nil {
+		session, err = s.cfg.Store.PinSession(s.ctx, who.Principal, id, *b.Pinned)
+	}
 	if err != nil {
 		return sessionFault(err)
 	}

@@ -17,6 +17,8 @@ type Session struct {
 	// Leaf is the message with which the conversation goes on.
 	Leaf    string `json:"leaf,omitempty"`
 	Private bool   `json:"private,omitempty"`
+	// Pinned sessions come before the others in the list.
+	Pinned bool `json:"pinned,omitempty"`
 	// UpdatedAt is when a message was last added or ended.
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -40,8 +42,8 @@ func ownSession(tx *bbolt.Tx, p Principal, id string) (Session, error) {
 	return session, err
 }
 
-// Sessions returns the principal's sessions, the last updated first: at most
-// limit of them (all if limit is 0) and only those after the session before, if
+// Sessions returns the principal's sessions, the pinned ones first and of each kind the
+// last updated first: at most limit of them (all if limit is 0) and only those after the session before, if
 // that is not empty. Sessions that cannot be read are left out and named in the
 // error.
 func (s *Store) Sessions(ctx context.Context, p Principal, limit int, before string) ([]Session, error) {
@@ -52,7 +54,7 @@ func (s *Store) Sessions(ctx context.Context, p Principal, limit int, before str
 			return nil
 		}
 		prefix := p.UserID + "/"
-		end := prefix + "~" // sorts after every digit
+		end := prefix + "~" // sorts after every digit, and after pinned
 		if before != "" {
 			session, err := ownSession(tx, p, before)
 			if err != nil {
@@ -90,9 +92,16 @@ func seekBefore(c *bbolt.Cursor, end string) []byte {
 
 func lastPart(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
+// pinned stands before the time of a pinned session and sorts after every digit.
+const pinned = "p"
+
 // sessionOrderKey is the session's place in tableOwnerSessions.
 func sessionOrderKey(s Session) string {
-	return join(s.Owner, timeKey(s.UpdatedAt), s.ID)
+	at := timeKey(s.UpdatedAt)
+	if s.Pinned {
+		at = pinned + at
+	}
+	return join(s.Owner, at, s.ID)
 }
 
 // putSession writes a session and moves it in the order; old is the session as
@@ -118,6 +127,21 @@ func (s *Store) RenameSession(ctx context.Context, p Principal, id, title string
 		}
 		session.Title = title
 		return tableSessions.put(tx, id, session)
+	})
+	return session, err
+}
+
+// PinSession puts a session before the others in the list, or back among them. It
+// returns ErrNotFound.
+func (s *Store) PinSession(ctx context.Context, p Principal, id string, pin bool) (Session, error) {
+	var session Session
+	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+		if session, err = ownSession(tx, p, id); err != nil {
+			return err
+		}
+		old := session
+		session.Pinned = pin
+		return putSession(tx, old, session)
 	})
 	return session, err
 }

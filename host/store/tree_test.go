@@ -197,6 +197,58 @@ func TestSessionsComeLastUpdatedFirstInPages(t *testing.T) {
 	expectError(t, err, ErrNotFound)
 }
 
+func TestPinnedSessionsComeFirstUntilTheyAreNot(t *testing.T) {
+	clock := newClock()
+	s := openTest(t, Options{Now: clock.now})
+	ada := newUser(t, s, "ada")
+	var ids []string
+	for i := range 4 {
+		clock.advance(time.Minute)
+		b := ask(t, s, ada, "", fmt.Sprint(i))
+		complete(t, s, b, "ok")
+		ids = append(ids, b.Session.ID)
+	}
+	pin := func(i int, on bool) {
+		t.Helper()
+		if got, err := s.PinSession(t.Context(), ada, ids[i], on); err != nil || got.Pinned != on {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	expect := func(order ...int) {
+		t.Helper()
+		var want, got []string
+		for _, i := range order {
+			want = append(want, ids[i])
+		}
+		for before := ""; len(got) < len(want); before = got[len(got)-1] {
+			page, err := s.Sessions(t.Context(), ada, 1, before)
+			if err != nil || len(page) != 1 {
+				t.Fatalf("after %v: %v, %v", got, page, err)
+			}
+			got = append(got, page[0].ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		if damage := s.Check(t.Context()); len(damage) != 0 {
+			t.Errorf("the store: %v", damage)
+		}
+	}
+	pin(1, true)
+	pin(0, true)
+	pin(0, true)
+	expect(1, 0, 3, 2)
+	clock.advance(time.Minute)
+	complete(t, s, ask(t, s, ada, ids[0], "again"), "ok")
+	expect(0, 1, 3, 2)
+	pin(0, false)
+	expect(1, 0, 3, 2)
+	if err := s.DeleteSession(t.Context(), ada, ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	expect(0, 3, 2)
+}
+
 // TestAnothersRecordsAreNotThere goes through everything that takes a
 // Principal, also with an operator's.
 func TestAnothersRecordsAreNotThere(t *testing.T) {
@@ -213,6 +265,7 @@ func TestAnothersRecordsAreNotThere(t *testing.T) {
 		for name, err := range map[string]error{
 			"Session":        second(s.Session(ctx, p, session)),
 			"RenameSession":  second(s.RenameSession(ctx, p, session, "x")),
+			"PinSession":     second(s.PinSession(ctx, p, session, true)),
 			"DeleteSession":  s.DeleteSession(ctx, p, session),
 			"SelectLeaf":     second(s.SelectLeaf(ctx, p, session, message)),
 			"Messages":       second(s.Messages(ctx, p, session)),
