@@ -79,7 +79,7 @@ test('two models answer side by side as tabs', async ({ page }) => {
   await expect(both.first().getByRole('button', { name: 'extractive', exact: true })).toHaveAttribute('aria-pressed', 'true');
 });
 
-test('a conversation is listed, found, renamed and deleted', async ({ page }) => {
+test('a conversation is listed, found, renamed, pinned and deleted', async ({ page }) => {
   await page.goto('/');
   await ask(page, 'What is an albatross doing here?');
   await ended(page);
@@ -88,21 +88,27 @@ test('a conversation is listed, found, renamed and deleted', async ({ page }) =>
   await expect(page.getByRole('searchbox')).toBeFocused();
   await page.keyboard.type('albatross');
   await expect(list.getByRole('link')).toHaveCount(1);
-  await page.getByRole('button', { name: /^Rename or delete/ }).click();
+  await page.getByRole('button', { name: /^Rename, pin or delete/ }).click();
   await page.getByRole('button', { name: 'Rename', exact: true }).click();
   await page.getByRole('textbox', { name: 'Name of the conversation' }).fill('Seabirds');
   await page.keyboard.press('Enter');
   await page.getByRole('searchbox').fill('seabirds');
   await expect(list.getByRole('link', { name: 'Seabirds' })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Seabirds' })).toBeVisible();
-  await page.getByRole('button', { name: /^Rename or delete/ }).click();
+  await page.getByRole('button', { name: /^Rename, pin or delete/ }).click();
+  await page.getByRole('button', { name: 'Pin', exact: true }).click();
+  await expect(list.getByRole('list', { name: 'Pinned' }).getByRole('link', { name: 'Seabirds' })).toBeFocused();
+  await page.getByRole('button', { name: /^Rename, pin or delete/ }).click();
+  await page.getByRole('button', { name: 'Unpin', exact: true }).click();
+  await expect(list.getByRole('list', { name: 'Today' }).getByRole('link', { name: 'Seabirds' })).toBeFocused();
+  await page.getByRole('button', { name: /^Rename, pin or delete/ }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await expect(list.getByRole('link')).toHaveCount(0);
   await expect(page.getByRole('heading', { name: 'Ask about your documents' })).toBeVisible();
   await page.getByRole('button', { name: 'Undo' }).click();
   await expect(list.getByRole('link', { name: 'Seabirds' })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Seabirds' })).toBeVisible();
-  await page.getByRole('button', { name: /^Rename or delete/ }).click();
+  await page.getByRole('button', { name: /^Rename, pin or delete/ }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   // A page that goes makes final what was not taken back.
   await page.goto('about:blank');

@@ -1,3 +1,4 @@
+import { holdTools } from './plugins';
 import { answer, ask, ended, expect, test } from './page';
 
 test('a document is added, asked about, and removed', async ({ page }) => {
@@ -27,4 +28,18 @@ test('a document is added, asked about, and removed', async ({ page }) => {
 test('the tools are listed with what they touch', async ({ page }) => {
   await page.goto('/#/tools');
   await expect(page.getByRole('listitem').filter({ hasText: 'internal_search' })).toContainText('reads your data');
+});
+
+test('tools that wait are shown beside what they were, and offered once they were looked at', async ({ page }) => {
+  const accepted = await holdTools(page);
+  await page.goto('/');
+  await page.getByRole('link', { name: 'Tools Some wait until you have looked at them' }).click();
+  const waiting = page.getByRole('region', { name: 'Tools of search that wait' });
+  await expect(waiting).toContainText('changed: description, arguments');
+  await expect(waiting.getByRole('deletion')).toHaveText('Tells high water for a place.');
+  await waiting.getByRole('button', { name: 'Offer them' }).click();
+  await expect(page.getByRole('alert')).toContainText('They changed once more.');
+  await waiting.getByRole('button', { name: 'Offer them' }).click();
+  await expect(waiting).toHaveCount(0);
+  expect(accepted).toEqual(['d1', 'd1']);
 });

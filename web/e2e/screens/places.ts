@@ -1,6 +1,7 @@
 /** The places beside the conversation, the sidebar and what lies over everything. */
 import type { Page } from '@playwright/test';
 import { TUTOR, addAgents, removeAgents } from '../agents';
+import { holdTools } from '../plugins';
 import { ask, ended, expect } from '../page';
 import type { Screen } from './screen';
 
@@ -28,7 +29,7 @@ async function openSidebar(page: Page): Promise<void> {
 async function openMenu(page: Page): Promise<void> {
   await openSidebar(page);
   const entry = page.getByRole('button', { name: 'Rename', exact: true });
-  if (!(await entry.isVisible())) await page.getByRole('button', { name: /^Rename or delete/ }).first().click();
+  if (!(await entry.isVisible())) await page.getByRole('button', { name: /^Rename, pin or delete/ }).first().click();
 }
 
 /** The memories that a test wrote are deleted for good when the page is left. */
@@ -243,6 +244,16 @@ export const PLACES: Screen[] = [
     go: async (page) => {
       await page.goto('/#/tools');
       await expect(page.getByRole('listitem').first()).toBeVisible();
+    },
+  },
+  {
+    name: 'tools that wait',
+    go: async (page) => {
+      await holdTools(page);
+      await page.goto('/#/tools');
+      const waiting = page.getByRole('region', { name: 'Tools of search that wait' });
+      await waiting.getByText('Arguments', { exact: true }).first().click();
+      await expect(waiting.getByText('Before', { exact: true })).toBeVisible();
     },
   },
   {

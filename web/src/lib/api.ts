@@ -68,6 +68,40 @@ export interface Tool {
   memory?: boolean;
 }
 
+/** What a plugin may do. */
+export interface Grant {
+  capability: string;
+  mode: 'allow' | 'ask' | 'deny';
+  /** In plain words. */
+  summary: string;
+}
+
+/** A tool as it would be offered. */
+export interface HeldTool {
+  name: string;
+  title?: string;
+  description: string;
+  input_schema: unknown;
+  output_schema?: unknown;
+  /** As it was seen last; absent for one that is new. */
+  before?: HeldTool;
+}
+
+/** An installed plugin as an operator sees it. */
+export interface Plugin {
+  name: string;
+  version: string;
+  title: string;
+  description: string;
+  builtin: boolean;
+  enabled: boolean;
+  /** The tools that are not offered until somebody has looked at them as they are now. */
+  held: HeldTool[] | null;
+  /** What they are accepted by; absent where none is held. */
+  held_digest?: string;
+  grants: Grant[] | null;
+}
+
 /** A way to answer that an operator set up. */
 export interface Agent {
   id: string;
@@ -98,6 +132,8 @@ export interface Session {
   updated_at: string;
   /** Nothing is remembered in it, and nothing that was remembered is used. */
   private?: boolean;
+  /** It stands before the others in the list. */
+  pinned?: boolean;
   live_run?: string;
   /** The message that the conversation goes on from; only in a single session. */
   leaf?: string;
@@ -226,6 +262,9 @@ export const chooseModel = (name: string) => call<ModelList>('PUT', '/models/def
 export const refreshModels = () => call<ModelList>('POST', '/models/refresh');
 export const testModel = (model: NewModel) => call<TrialReport>('POST', '/models/test', model);
 export const modelOffers = (provider: string, base_url: string, api_key: string) => call<{ models: string[] }>('POST', '/models/offers', { provider, base_url, api_key });
+export const plugins = () => call<{ plugins: Plugin[] | null }>('GET', '/plugins');
+/** Offers the held tools of a plugin that were seen under a digest. */
+export const acceptTools = (name: string, seen: string) => call<{ plugins: Plugin[] | null }>('POST', `/plugins/${id(name)}/accept`, { seen });
 export const agents = () => call<{ agents: Agent[] | null }>('GET', '/agents');
 export const addAgent = (body: AgentBody) => call<{ agent: Agent }>('POST', '/agents', body);
 export const changeAgent = (aid: string, body: AgentBody) => call<{ agent: Agent }>('PATCH', `/agents/${id(aid)}`, body);
@@ -239,6 +278,7 @@ export function sessions(before = ''): Promise<{ sessions: Session[] | null; mor
 }
 export const session = (sid: string) => call<SessionDetail>('GET', `/sessions/${id(sid)}`);
 export const renameSession = (sid: string, title: string) => call<unknown>('PATCH', `/sessions/${id(sid)}`, { title });
+export const pinSession = (sid: string, pinned: boolean) => call<unknown>('PATCH', `/sessions/${id(sid)}`, { pinned });
 export const deleteSession = (sid: string) => call<void>('DELETE', `/sessions/${id(sid)}`);
 /** Deletes while the page is going away; nobody is left to hear the outcome. */
 export const deleteSessionAtLast = (sid: string) => void fetch(`${BASE}/sessions/${id(sid)}`, { method: 'DELETE', keepalive: true });

@@ -25,4 +25,9 @@ describe('byDay', () => {
       ['December 2025', [3]],
     ]);
   });
+
+  it('puts what is pinned first, whatever its day', () => {
+    const items = [{ updated_at: at(2025, 11, 24), pinned: true }, { updated_at: at(2026, 2, 30) }];
+    expect(byDay(items, now).map((g) => g.name)).toEqual(['Pinned', 'Today']);
+  });
 });

@@ -14,11 +14,11 @@ export function dayGroup(iso: string, now: Date): string {
   return at.toLocaleDateString('en-GB', { month: 'long', year: 'numeric' });
 }
 
-/** Groups items that come newest first, keeping their order. */
-export function byDay<T extends { updated_at: string }>(items: readonly T[], now: Date): { name: string; items: T[] }[] {
+/** Groups items that come pinned first and then newest first, keeping their order. */
+export function byDay<T extends { updated_at: string; pinned?: boolean }>(items: readonly T[], now: Date): { name: string; items: T[] }[] {
   const groups: { name: string; items: T[] }[] = [];
   for (const item of items) {
-    const name = dayGroup(item.updated_at, now);
+    const name = item.pinned ? 'Pinned' : dayGroup(item.updated_at, now);
     const group = groups.find((g) => g.name === name);
     if (group) group.items.push(item);
     else groups.push({ name, items: [item] });

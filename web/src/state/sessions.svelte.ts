@@ -109,6 +109,27 @@ class Sessions {
     }
   }
 
+  /** Puts a conversation before the others, or back among them. */
+  async pin(id: string, pinned: boolean): Promise<void> {
+    try {
+      await api.pinSession(id, pinned);
+      // Where it stands then, the host says; those that were loaded beyond the first page may hold it.
+      this.items = this.items.filter((s) => s.id !== id);
+      await this.load();
+      if (!this.items.some((s) => s.id === id)) await this.#reload();
+    } catch (error) {
+      this.error = `The conversation was not ${pinned ? 'pinned' : 'unpinned'}. ${(error as Error).message}`;
+    }
+  }
+
+  /** Fetches the list from its beginning on, as far as it was fetched. */
+  async #reload(): Promise<void> {
+    const wanted = this.items.length;
+    this.items = [];
+    await this.load();
+    while (this.more && this.items.length < wanted && this.error === '') await this.loadMore();
+  }
+
   /** Deletes a conversation; for some seconds it can be taken back. */
   remove(id: string, title: string, reverted: () => void): void {
     const show = (): void => {
