@@ -8,12 +8,10 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
 	"github.com/bulkhead-host/bulkhead/host/llm"
@@ -29,70 +27,6 @@ const DefaultMaxCycles = 6
 
 // maxRepairs is how often a turn tells a model that its call could not be read.
 const maxRepairs = 2
-
-// Setup is what one model's part of a turn works with. It is immutable: nothing
-// in it changes while the loop runs.
-type Setup struct {
-	Model  llm.Model
-	System string
-	// History is the path of messages, the person's latest last.
-	History []llm.Message
-	// Specs are the tools that the model may call, with distinct names.
-	Specs []tool.Spec
-	// Runner runs their calls.
-	Runner *toolrun.Runner
-	// NoServerTools says that the provider's own tools, such as its web search, are
-	// not among those that may be used.
-	NoServerTools bool
-	// Continues says that the answer was begun in an earlier run: the last message of
-	// History is what there is of it, and Cited are its citations. Held are calls that
-	// were held back in it and run first.
-	Continues bool
-	Cited     []packet.CitationInfo
-	Held      []toolrun.Request
-	// Named are the tools that the person or the agent named. Where there are too many
-	// to tell a model of all, it is told of these.
-	Named []string
-	// Research says that the model may hand tasks to agents: research_agent.
-	Research bool
-	// Forced names the tool that the first cycle must call, "" for none.
-	Forced string
-	// MaxCycles is at least 1; 0 stands for DefaultMaxCycles.
-	MaxCycles int
-	// Documents are what the path knows.
-	Documents *cite.Documents
-	Emit      packet.Emitter
-	Now       func() time.Time
-}
-
-// Step is one step of the answer as history keeps it. Each of Calls was run and
-// answered exactly once.
-type Step struct {
-	// Text is model-facing, with refs in its markers.
-	Text      string
-	Reasoning string
-	Calls     []toolrun.Done
-	// Native is what the provider wants to see again with this step, nil for none.
-	Native *llm.Native
-}
-
-// Result is what came of the loop.
-type Result struct {
-	// Text is the answer as the person saw it: its message_delta packets joined.
-	Text      string
-	Steps     []Step
-	Citations []packet.CitationInfo
-	// Inner are the calls that agents inside of calls made. They are no part of the
-	// history.
-	Inner []toolrun.Done
-	// Usage counts what agents used too.
-	Usage llm.Usage
-	// Reason is how it ended. The loop emits an error packet before it returns
-	// StopError; the stop itself is the turn's to emit.
-	Reason packet.StopReason
-	// Error is set with StopError.
-	Error *packet.Error
-}
 
 // Run runs the loop to its end. It returns early when ctx is done, with
 // StopUserCancelled.
@@ -155,6 +89,8 @@ type runner struct {
 	reasoningOpen bool
 	// toldShorter and toldLeftOut say that the person knows what is not sent.
 	toldShorter, toldLeftOut bool
+	// learned is a size of the window that its endpoint has shown, 0 for none.
+	learned int
 	// recalls says that recall_result was on offer.
 	recalls bool
 	// reminders are for the next step only.
@@ -217,78 +153,6 @@ func (l *runner) choose(cycle int) (llm.Choice, []tool.Spec) {
 		}
 	}
 	return llm.ChoiceAuto, l.offered()
-}
-
-// step asks the model once and takes what it said into the result.
-func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec) (step.Output, error) {
-	defs, withheld := definitions(specs), []llm.ToolDef(nil)
-	if choice != llm.ChoiceAuto {
-		withheld = definitions(slices.DeleteFunc(slices.Clone(l.offered()), func(s tool.Spec) bool {
-			return slices.ContainsFunc(specs, func(o tool.Spec) bool { return o.Name == s.Name })
-		}))
-	}
-	system := l.System
-	for _, r := range l.reminders {
-		system += "\n" + r
-	}
-	l.reminders = nil
-	fitted, err := l.fit(system, choice, defs)
-	if err != nil {
-		return step.Output{NextTurn: l.turn}, llm.NewError(packet.CodeContextTooLong, "", err)
-	}
-	switch {
-	case fitted.Partial() && choice == llm.ChoiceAuto:
-		defs, l.recalls = append(defs, recallDef), true
-	case l.recalls && choice != llm.ChoiceAuto:
-		withheld = append(withheld, recallDef)
-	}
-	out, err := step.Decode(ctx, step.Input{
-		Model: l.Model, Request: llm.Request{Messages: fitted.Messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.NoServerTools || l.searchWithdrawn()},
-		Emit: l.Emit, Turn: l.turn, Answer: l.answer, Continues: l.text.Len() > 0 || len(l.Held) > 0, Unbroken: l.Continues && len(l.Held) == 0 && l.text.Len() == 0, Now: l.Now,
-		ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
-	})
-	l.reasoningOpen = out.ReasoningOpen
-	l.turn = out.NextTurn
-	if len(out.ServerTools) > 0 {
-		l.serve()
-	}
-	l.text.WriteString(out.Shown)
-	l.addUsage(out.Usage)
-	l.result.Steps = append(l.result.Steps, Step{Text: out.Text, Reasoning: out.Reasoning, Native: out.Native})
-	return out, err
-}
-
-// fit fits the conversation into the model's window and tells the person what had to
-// give way, once.
-func (l *runner) fit(system string, choice llm.Choice, defs []llm.ToolDef) (window.Fitted, error) {
-	info := l.Model.Info()
-	ask := window.Ask{System: system, History: l.history, Latest: l.latest, Tools: defs, ContextTokens: info.ContextTokens, Sees: info.Vision}
-	if choice == llm.ChoiceAuto {
-		ask.Recall = &recallDef
-	}
-	fitted, err := window.Fit(ask)
-	if fitted.Dropped > 0 && !l.toldShorter {
-		l.toldShorter = true
-		l.notice(packet.CodeHistoryShortened, "")
-	}
-	if fitted.LeftOut > 0 && !l.toldLeftOut {
-		l.toldLeftOut = true
-		l.notice(packet.CodeResultsLeftOut, "")
-	}
-	return fitted, err
-}
-
-// definitions are tools as a model is told of them.
-func definitions(specs []tool.Spec) []llm.ToolDef {
-	defs := make([]llm.ToolDef, len(specs))
-	for i, s := range specs {
-		defs[i] = definition(s)
-	}
-	return defs
-}
-
-func definition(s tool.Spec) llm.ToolDef {
-	return llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: s.InputSchema}
 }
 
 // follow does what a step asks for and tells whether the model is to be asked
@@ -382,47 +246,6 @@ func (l *runner) keepText(out step.Output) {
 	if out.Text != "" {
 		l.history = append(l.history, llm.Message{Role: llm.RoleAssistant, Text: out.Text, Native: out.Native})
 	}
-}
-
-// fail ends the loop after an error of a step.
-func (l *runner) fail(ctx context.Context, err error) packet.StopReason {
-	if ctx.Err() != nil {
-		return packet.StopUserCancelled
-	}
-	var known *llm.Error
-	if !errors.As(err, &known) {
-		known = llm.NewError(packet.CodeInternal, "", err)
-	}
-	return l.stopWith(packet.Error{Code: known.Code, Message: known.Message, Retryable: known.Retryable})
-}
-
-// classify tells a complete answer from an empty one.
-func (l *runner) classify(out step.Output) packet.StopReason {
-	switch {
-	case l.text.Len() > 0 && out.Finish == llm.FinishLength:
-		l.notice(packet.CodeCutOff, "")
-		return packet.StopCompleted
-	case out.Text != "" && out.Finish == llm.FinishFiltered:
-		l.notice(packet.CodeCutOff, "A filter of the model's provider ended the answer here.")
-		return packet.StopCompleted
-	case out.Text != "":
-		return packet.StopCompleted
-	case out.Finish == llm.FinishFiltered:
-		return l.stopWith(packet.NewError(packet.CodeRefused, ""))
-	case out.Finish == llm.FinishLength && out.Reasoning != "":
-		return l.stopWith(packet.NewError(packet.CodeOutOfBudget, "The model used up its output while it was thinking, before it wrote an answer."))
-	case out.Finish == llm.FinishLength:
-		return l.stopWith(packet.NewError(packet.CodeOutOfBudget, ""))
-	case out.Reasoning != "":
-		return l.stopWith(packet.NewError(packet.CodeEmptyAnswer, "The model was thinking and ended without an answer."))
-	}
-	return l.stopWith(packet.NewError(packet.CodeEmptyAnswer, ""))
-}
-
-func (l *runner) stopWith(e packet.Error) packet.StopReason {
-	l.Emit.Emit(l.place(), l.Emit.WithModel(e))
-	l.result.Error = &e
-	return packet.StopError
 }
 
 func (l *runner) notice(code packet.Code, message string) {

@@ -63,7 +63,7 @@ func (l *runner) recall(_ context.Context, in tool.Invocation) (tool.Result, err
 		return wrong("The result %s has %s characters; an offset is from 0 to %d.", r.Handle, window.Grouped(all), max(all-1, 0)), nil
 	}
 	room := recallTokens
-	if tokens := l.Model.Info().ContextTokens; tokens > 0 {
+	if tokens := l.contextTokens(); tokens > 0 {
 		room = min(room, tokens/recallShare)
 	}
 	if args.Pattern != "" {
