@@ -42,12 +42,16 @@ func (e effort) eachGuest(ctx context.Context, measure func(g guest, s *side) ([
 	return all, nil
 }
 
-// warmCall is a small call in an instance that served calls before: small JSON that the
-// guest reads and answers and, with -bare, small JSON that it hands back as it is, which
-// leaves the loader's own part.
+// warmCall is a small call in an instance that served calls before: small JSON in, whose
+// text the guest reads, and small JSON out. With -bare the guest hands back what it got,
+// which leaves the loader's own part, and with -decoding one in Go decodes and encodes by
+// encoding/json, which leaves little but the guest's.
 func (e effort) warmCall(ctx context.Context) ([]Result, error) {
 	return e.eachGuest(ctx, func(g guest, s *side) (all []Result, err error) {
-		for _, call := range []struct{ suffix, export string }{{"", "count"}, {"-bare", "echo"}} {
+		for _, call := range []struct{ suffix, export string }{{"", "count"}, {"-bare", "echo"}, {"-decoding", "decode"}} {
+			if call.export == "decode" && g.language != "go" {
+				continue
+			}
 			our, their, err := e.versus(ctx,
 				func() error { return s.keptCall(ctx, call.export, g.input) },
 				func() error { return s.warmCall(ctx, call.export, g.input) })
