@@ -52,6 +52,9 @@ type BeginRun struct {
 	// Agent is the id of the agent that answers, "" for none. An answer that goes on
 	// keeps its own.
 	Agent string
+	// Allowed are the tools to which the request limits the answer, nil for no limit;
+	// it has at most MaxAgentTools. An answer that goes on keeps its own.
+	Allowed []string
 }
 
 // Begun is a run that has begun.
@@ -177,7 +180,7 @@ func (s *Store) begin(tx *bbolt.Tx, p Principal, in BeginRun) (Begun, error) {
 	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID, Epoch: 1, UserMessage: out.UserMessage.ID, StartedAt: now}
 	for i, model := range in.Models {
 		m := Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: out.UserMessage.ID,
-			Role: RoleAssistant, Agent: in.Agent, Model: model, ModelIndex: i, Run: out.Run.ID, Status: StatusRunning, CreatedAt: now}
+			Role: RoleAssistant, Agent: in.Agent, Allowed: in.Allowed, Model: model, ModelIndex: i, Run: out.Run.ID, Status: StatusRunning, CreatedAt: now}
 		out.Responses = append(out.Responses, m)
 		out.Run.Responses = append(out.Run.Responses, m.ID)
 	}
@@ -217,7 +220,7 @@ func (s *Store) beginMessage(tx *bbolt.Tx, p Principal, in BeginRun, now time.Ti
 		}
 	}
 	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: parent,
-		Role: RoleUser, Agent: in.Agent, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
+		Role: RoleUser, Agent: in.Agent, Allowed: in.Allowed, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
 	out.UserMessage.Files, err = carry(tx, p, out.Session.ID, in.Files)
 	return old, err
 }

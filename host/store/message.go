@@ -44,6 +44,9 @@ type Message struct {
 	// Agent is the id of the agent that was asked, in a user message, or that
 	// answers; "" for none. It may have been removed since.
 	Agent string `json:"agent,omitempty"`
+	// Allowed are the tools to which the question limited the answer, nil for no
+	// limit. An answer that is written again or goes on keeps to them.
+	Allowed []string `json:"allowed,omitzero"`
 	// Model, ModelIndex and Run say who answered, in an assistant message.
 	Model      string `json:"model,omitempty"`
 	ModelIndex int    `json:"model_index,omitempty"`

@@ -88,3 +88,14 @@ func TestTheProvidersSearchCannotBeForced(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAnAllowListThatIsTooLargeIsRefused(t *testing.T) {
+	f := newFixture(t)
+	for _, tools := range [][]string{make([]string, store.MaxAgentTools+1), {strings.Repeat("x", 257)}} {
+		_, err := f.Send(t.Context(), f.owner, Send{Text: "x", Tools: tools})
+		wantCode(t, err, CodeInvalid)
+	}
+	if sessions, err := f.store.Sessions(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
+		t.Errorf("%d sessions, %v", len(sessions), err)
+	}
+}

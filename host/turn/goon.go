@@ -60,7 +60,7 @@ func (s *Service) goOn(ctx context.Context, p store.Principal, in Continue, only
 		OnlyHeld bool
 	}{in, onlyHeld}
 	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(body), SessionID: m.Session, Continue: m.ID, OnlyHeld: onlyHeld, Agent: m.Agent}
-	return s.begin(ctx, p, begin, []string{m.Model}, selection{}, CodeUnknownMessage)
+	return s.begin(ctx, p, begin, []string{m.Model}, selection{allow: m.Allowed}, CodeUnknownMessage)
 }
 
 // mayHold tells whether an answer holds calls, or did until a run took them up. It

@@ -87,8 +87,11 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 		return Ack{}, err
 	}
 	in.Text = screened.Text
+	if err := checkAllowed(in.Tools); err != nil {
+		return Ack{}, err
+	}
 	begin := store.BeginRun{
-		RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID, Text: in.Text,
+		Allowed: allowed(in.Tools, in.ForcedTool), RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID, Text: in.Text,
 		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files, Agent: in.AgentID,
 	}
 	if in.ParentMessageID == RootMessage {
@@ -103,6 +106,29 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 		ack.Text = in.Text
 	}
 	return ack, err
+}
+
+// maxNameBytes is the greatest length of the name of a tool in an allow-list.
+const maxNameBytes = 256
+
+// checkAllowed refuses an allow-list that is too large to be kept.
+func checkAllowed(names []string) error {
+	if len(names) > store.MaxAgentTools {
+		return invalid("At most %d tools can be named.", store.MaxAgentTools)
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return len(name) > maxNameBytes }) {
+		return invalid("A name in the list of tools is longer than %d bytes.", maxNameBytes)
+	}
+	return nil
+}
+
+// allowed is what an answer is limited to: an allow-list with the forced tool, nil
+// for no limit.
+func allowed(names []string, forced string) []string {
+	if names == nil || forced == "" || slices.Contains(names, forced) {
+		return names
+	}
+	return append(slices.Clip(names), forced)
 }
 
 // screen lets the hook see a message. What it makes of it is held to the same rules.
@@ -121,8 +147,8 @@ func (s *Service) screen(ctx context.Context, p store.Principal, text string) (S
 	return screened, checkText(screened.Text)
 }
 
-// Regenerate answers a message once more, by the same agent, as a sibling of the
-// earlier answer.
+// Regenerate answers a message once more, by the same agent and with no other tools,
+// as a sibling of the earlier answer.
 func (s *Service) Regenerate(ctx context.Context, p store.Principal, in Regenerate) (Ack, error) {
 	if in.MessageID == "" {
 		return Ack{}, invalid("Say which message is to be answered again.")
@@ -131,8 +157,8 @@ func (s *Service) Regenerate(ctx context.Context, p store.Principal, in Regenera
 	if err != nil {
 		return Ack{}, s.fault(err, CodeUnknownMessage)
 	}
-	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(in), SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent}
-	return s.begin(ctx, p, begin, in.Models, selection{}, CodeUnknownMessage)
+	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(in), SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent, Allowed: m.Allowed}
+	return s.begin(ctx, p, begin, in.Models, selection{allow: m.Allowed}, CodeUnknownMessage)
 }
 
 // selection is which tools a request wants, of those that the agent has.
