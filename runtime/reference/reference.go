@@ -43,7 +43,7 @@ type Config struct {
 	CacheDir string
 }
 
-// Function is one host function. One of Blocks and Numbers is set.
+// Function is one host function. One of Blocks, Numbers and Answer is set.
 type Function struct {
 	Name string
 	// Blocks gets the block of kernel memory that the one parameter names and gives
@@ -52,6 +52,10 @@ type Function struct {
 	// Numbers gets the parameters as they are, Params of them, and gives one result.
 	Numbers func(params []uint64) uint64
 	Params  int
+	// Answer gives the same block whatever its Params parameters are; without Result the
+	// function gives nothing.
+	Answer []byte
+	Result bool
 }
 
 // Module is a module compiled by the SDK. It is safe for concurrent use.
@@ -109,11 +113,26 @@ func Load(ctx context.Context, config Config) (*Module, error) {
 // adapt makes the SDK's form of f.
 func (f Function) adapt() extism.HostFunction {
 	one := []extism.ValueType{extism.ValueTypePTR}
-	if f.Numbers != nil {
-		params := make([]extism.ValueType, f.Params)
-		for i := range params {
-			params[i] = extism.ValueTypePTR
+	params := make([]extism.ValueType, f.Params)
+	for i := range params {
+		params[i] = extism.ValueTypePTR
+	}
+	if f.Answer != nil {
+		results := one
+		if !f.Result {
+			results = nil
 		}
+		return extism.NewHostFunctionWithStack(f.Name, func(_ context.Context, p *extism.CurrentPlugin, stack []uint64) {
+			if !f.Result {
+				return
+			}
+			var err error
+			if stack[0], err = p.WriteBytes(f.Answer); err != nil {
+				panic(err) // the SDK makes a trap of it
+			}
+		}, params, results)
+	}
+	if f.Numbers != nil {
 		return extism.NewHostFunctionWithStack(f.Name, func(_ context.Context, _ *extism.CurrentPlugin, stack []uint64) {
 			stack[0] = f.Numbers(stack[:f.Params])
 		}, params, one)

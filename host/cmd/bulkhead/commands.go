@@ -202,6 +202,14 @@ func pluginCommands(o *options) *cobra.Command {
 	run.Flags().StringVar(&call.Arguments, "args", "", "the arguments, a JSON object")
 	run.Flags().StringVar(&call.GrantFile, "grant", "", "a file with the grants")
 	run.Flags().StringVar(&call.Meta, "meta", "", "what the tool may know, as JSON")
+	var check cli.Check
+	verify := &cobra.Command{Use: "verify FILE", Short: "Check a module as an install does, and compare it with the reference SDK", Args: cobra.ExactArgs(1),
+		RunE: do(func(ctx context.Context, args []string) error {
+			check.File = args[0]
+			return cli.VerifyPlugin(ctx, o.Options, check)
+		})}
+	verify.Flags().BoolVar(&check.Reference, "reference", false, "run each tool under the reference Extism SDK too")
+	verify.Flags().StringVar(&check.Arguments, "args", "", "the arguments of tools by their names, a JSON object (default examples from their schemas)")
 	var seen string
 	held := &cobra.Command{Use: "held NAME", Short: "Show or accept tools that are held because they changed", Args: cobra.ExactArgs(1),
 		RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
@@ -209,7 +217,7 @@ func pluginCommands(o *options) *cobra.Command {
 		})}
 	held.Flags().StringVar(&seen, "accept", "", "offer the tools that were shown with this hash")
 	return group("plugin", "Plugins, the modules that tools come in",
-		o.actAs(o.json(run)), o.json(held),
+		o.actAs(o.json(run)), o.json(held), o.json(verify),
 		o.json(&cobra.Command{Use: "config NAME [KEY=VALUE | KEY=]…", Short: "Show or set what a plugin reads as its configuration", Args: cobra.MinimumNArgs(1),
 			RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
 				return cli.ConfigurePlugin(ctx, o.Options, c, args[0], args[1:])
