@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Obj, Packet } from './packets';
-import { answerText, callsOf, emptyRun, numbered, rows, takePackets, type ToolBlock } from './run';
+import { answerText, callsOf, emptyRun, numbered, reportOf, rows, takePackets, type ToolBlock } from './run';
 import { subject, toolResult } from './words';
 
 /** Reads a recorded stream: one packet a line. */
@@ -61,13 +61,14 @@ describe('a recorded run with an agent inside a call', () => {
   it('keeps its work inside the call and out of the answer', () => {
     expect(whole.answers[0]?.blocks.map((b) => `${b.kind} ${b.turn}`)).toEqual(['text 0', 'tool 1', 'text 2']);
     expect(answerText(whole.answers[0]!)).toBe('I let an agent look into it.It burns about 1,600 litres of oil a year [[1]].');
-    expect(agent.children.map((b) => `${b.kind} ${b.turn}.${b.tab}`)).toEqual(['reasoning 0.0', 'tool 1.0', 'tool 1.1', 'tool 2.0']);
+    expect(agent.children.map((b) => `${b.kind} ${b.turn}.${b.tab}`)).toEqual(['reasoning 0.0', 'tool 1.0', 'tool 1.1', 'tool 2.0', 'report 3.0']);
     expect(callsOf(agent).map((c) => [c.callId, c.outcome, c.documents.length])).toEqual([['c2', 'ok', 1], ['c3', 'ok', 1], ['c4', 'timeout', 0]]);
   });
 
   it('ends the call by its own section_end and not by those inside it', () => {
     const lastInside = stream.findIndex((p) => p.obj.type === 'intermediate_report_start');
-    expect(agentAt(lastInside)).toMatchObject({ outcome: null, reports: [] });
+    expect(agentAt(lastInside)).toMatchObject({ outcome: null });
+    expect(reportOf(agentAt(lastInside))).toBeUndefined();
     expect(agent).toMatchObject({ outcome: 'ok', durationMs: 14200 });
   });
 
@@ -77,17 +78,19 @@ describe('a recorded run with an agent inside a call', () => {
   });
 
   it('keeps the report, and counts its sources from 1 as they are used', () => {
-    expect(agent.reports).toHaveLength(1);
-    const { text, citations } = numbered(agent.reports[0]!);
+    const report = reportOf(agent)!;
+    expect(report.done).toBe(true);
+    const { text, citations } = numbered(report);
     expect(text).toContain('a year** [[1]]. A winter took 400 of them [[2]].');
     expect(citations.map((c) => c.document.id)).toEqual(['d_table', 'd_log']);
     // Before its sources are known, a marker is nothing that could be pressed.
-    expect(numbered({ ...agent.reports[0]!, documents: [] }).citations).toEqual([]);
+    expect(numbered({ text: report.text, documents: [] }).citations).toEqual([]);
   });
 
-  it('takes a report of the agent that stands at a place of its own', () => {
-    const moved = stream.map((p) => (p.obj.type.startsWith('intermediate_report') ? { ...p, placement: { ...p.placement, sub_turn_index: 3, sub_tab_index: 0 } } : p));
-    expect((takePackets(emptyRun('r_1', 1), moved).answers[0]?.blocks[1] as ToolBlock).reports).toEqual(agent.reports);
+  it('takes for the report only what stands behind everything else', () => {
+    const said = agent.children.at(-1)!;
+    const before = { ...agent, children: [{ ...said, turn: 1 }, ...agent.children.slice(0, -1)] } as ToolBlock;
+    expect(reportOf(before)).toBeUndefined();
   });
 
   it('is the same however the stream is cut and whatever is sent twice', () => {

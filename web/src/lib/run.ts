@@ -92,12 +92,11 @@ export interface ToolBlock extends Placed {
   task: string;
   /** Its blocks. */
   children: Block[];
-  /** What it reported, one after another. */
-  reports: Report[];
 }
 
-/** What an agent inside a call found out. */
-export interface Report {
+/** A text of an agent inside a call: what it says on the way, and at last what it found out. */
+export interface ReportBlock extends Placed {
+  kind: 'report';
   text: string;
   /** The documents that it cites. */
   documents: Document[];
@@ -110,7 +109,7 @@ export interface NoticeBlock extends Placed {
   message: string;
 }
 
-export type Block = ReasoningBlock | TextBlock | ToolBlock | NoticeBlock;
+export type Block = ReasoningBlock | TextBlock | ToolBlock | ReportBlock | NoticeBlock;
 
 /** A document with the number that the screen shows for it. */
 export interface Citation {
@@ -247,8 +246,7 @@ function takeForAnswer(answer: Answer, place: Placement, obj: KnownObj, seq: num
 
 /** Routes a packet to its block, or into the tool block that it is nested in. */
 function takeForBlocks(blocks: Block[], place: Placement, obj: KnownObj, seq: number): Block[] {
-  // A report belongs to the call, wherever in the agent's work it was written.
-  if (place.sub_turn_index === null || isReport(obj)) return takeAt(blocks, place.turn_index, place.tab_index, obj, seq);
+  if (place.sub_turn_index === null) return takeAt(blocks, place.turn_index, place.tab_index, obj, seq);
   const sub = { turn: place.sub_turn_index, tab: place.sub_tab_index ?? 0 };
   return blocks.map((b) =>
     b.kind === 'tool' && b.turn === place.turn_index && b.tab === place.tab_index
@@ -256,8 +254,6 @@ function takeForBlocks(blocks: Block[], place: Placement, obj: KnownObj, seq: nu
       : b,
   );
 }
-
-const isReport = (obj: KnownObj): boolean => obj.type.startsWith('intermediate_report_') || obj.type === 'research_agent_start';
 
 function takeAt(blocks: Block[], turn: number, tab: number, obj: KnownObj, seq: number): Block[] {
   const opened = openBlock(turn, tab, obj, seq);
@@ -271,6 +267,8 @@ function openBlock(turn: number, tab: number, obj: KnownObj, seq: number): Block
   switch (obj.type) {
     case 'reasoning_start':
       return { ...placed, kind: 'reasoning', text: '', done: false, durationMs: 0 };
+    case 'intermediate_report_start':
+      return { ...placed, kind: 'report', text: '', documents: [], done: false };
     case 'message_start':
       return { ...placed, kind: 'text', text: '', supports: [], done: false };
     case 'notice':
@@ -305,7 +303,6 @@ function openBlock(turn: number, tab: number, obj: KnownObj, seq: number): Block
         hostCalls: [],
         task: '',
         children: [],
-        reports: [],
       };
     default:
       return null;
@@ -329,6 +326,8 @@ function updateBlock(block: Block, obj: KnownObj): Block {
       return updateReasoning(block, obj);
     case 'text':
       return updateText(block, obj);
+    case 'report':
+      return updateReport(block, obj);
     case 'tool':
       return updateTool(block, obj);
     case 'notice':
@@ -339,6 +338,13 @@ function updateBlock(block: Block, obj: KnownObj): Block {
 function updateReasoning(block: ReasoningBlock, obj: KnownObj): ReasoningBlock {
   if (obj.type === 'reasoning_delta') return { ...block, text: block.text + obj.reasoning };
   if (obj.type === 'reasoning_done') return { ...block, done: true, durationMs: obj.duration_ms };
+  return block;
+}
+
+function updateReport(block: ReportBlock, obj: KnownObj): ReportBlock {
+  if (obj.type === 'intermediate_report_delta') return { ...block, text: block.text + obj.content };
+  if (obj.type === 'intermediate_report_cited_docs') return { ...block, documents: [...block.documents, ...(obj.documents ?? [])] };
+  if (obj.type === 'intermediate_report_end') return { ...block, done: true };
   return block;
 }
 
@@ -378,14 +384,6 @@ function updateTool(block: ToolBlock, obj: KnownObj): ToolBlock {
       return { ...block, notices: [...block.notices, obj.message] };
     case 'research_agent_start':
       return { ...block, task: obj.research_task };
-    case 'intermediate_report_start':
-      return { ...block, reports: [...block.reports, { text: '', documents: [], done: false }] };
-    case 'intermediate_report_delta':
-      return { ...block, reports: updateReport(block.reports, (r) => ({ ...r, text: r.text + obj.content })) };
-    case 'intermediate_report_cited_docs':
-      return { ...block, reports: updateReport(block.reports, (r) => ({ ...r, documents: [...r.documents, ...(obj.documents ?? [])] })) };
-    case 'intermediate_report_end':
-      return { ...block, reports: updateReport(block.reports, (r) => ({ ...r, done: true })) };
     case 'section_end':
       return {
         ...block,
@@ -423,12 +421,6 @@ function updateAsks(block: ToolBlock, obj: KnownObj): ToolBlock {
   }
 }
 
-/** Changes the report that was begun last. */
-function updateReport(reports: Report[], change: (report: Report) => Report): Report[] {
-  const last = reports.at(-1);
-  return last ? [...reports.slice(0, -1), change(last)] : reports;
-}
-
 function addOutput(outputs: Output[], channel: Channel, delta: string): Output[] {
   const last = outputs.at(-1);
   if (last?.channel !== channel) return [...outputs, { channel, text: delta }];
@@ -458,11 +450,17 @@ export function withSources(text: string, citations: readonly Citation[]): strin
 /** The calls that an agent inside a call made, in order. */
 export const callsOf = (block: ToolBlock): ToolBlock[] => block.children.filter((b): b is ToolBlock => b.kind === 'tool');
 
+/** What an agent inside a call found out: its last text, behind which it did nothing more. */
+export function reportOf(block: ToolBlock): ReportBlock | undefined {
+  const last = block.children.at(-1);
+  return last?.kind === 'report' ? last : undefined;
+}
+
 /**
  * A report with the numbers that the screen shows: markers of the documents that it
  * cites count from 1 in order of first use, those of others stay text.
  */
-export function numbered(report: Report): { text: string; citations: Citation[] } {
+export function numbered(report: Pick<ReportBlock, 'text' | 'documents'>): { text: string; citations: Citation[] } {
   const citations: Citation[] = [];
   const text = report.text.replace(/\[\[(\d{1,6})\]\]/g, (marker, digits: string) => {
     const document = report.documents.find((d) => d.ref === Number(digits));
