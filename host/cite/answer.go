@@ -65,8 +65,10 @@ func (d *Documents) Refs() map[string]int {
 // Answer numbers the citations of one answer, over all its blocks. It is not
 // safe for concurrent use.
 type Answer struct {
-	docs    *Documents
-	numbers map[int]int // ref to citation number
+	docs *Documents
+	// numbers are the citation numbers of documents, by identity: calls that run at
+	// once may have found the same one under a ref each.
+	numbers map[string]int
 	cited   []packet.CitationInfo
 	// before was cited earlier; told says that it was announced.
 	before []packet.CitationInfo
@@ -77,7 +79,7 @@ type Answer struct {
 
 // NewAnswer returns an answer that cites from docs.
 func NewAnswer(docs *Documents) *Answer {
-	return &Answer{docs: docs, numbers: map[int]int{}}
+	return &Answer{docs: docs, numbers: map[string]int{}}
 }
 
 // GoOn returns an answer that cites from docs and goes on with the numbers of what
@@ -86,7 +88,7 @@ func NewAnswer(docs *Documents) *Answer {
 func GoOn(docs *Documents, before []packet.CitationInfo) *Answer {
 	a := NewAnswer(docs)
 	for _, c := range before {
-		a.numbers[c.Ref] = c.CitationNumber
+		a.numbers[identity(c.Document, c.Ref)] = c.CitationNumber
 	}
 	a.before = before
 	return a
@@ -112,6 +114,14 @@ func (a *Answer) Stream() *Stream {
 // Cited returns the citations so far, in the order of their numbers.
 func (a *Answer) Cited() []packet.CitationInfo { return a.cited }
 
+// identity tells documents apart: by id, and those without one by ref.
+func identity(doc packet.Document, ref int) string {
+	if doc.ID == "" {
+		return fmt.Sprintf("ref %d", ref)
+	}
+	return "id " + doc.ID
+}
+
 // number returns the screen text for refs and what is to be announced before
 // it, or false where one of them is no known document.
 func (a *Answer) number(refs []int) (text string, fresh []packet.CitationInfo, ok bool) {
@@ -126,19 +136,22 @@ func (a *Answer) number(refs []int) (text string, fresh []packet.CitationInfo, o
 	}
 	var out strings.Builder
 	for i, ref := range refs {
-		n, seen := a.numbers[ref]
+		same := identity(docs[i], ref)
+		n, seen := a.numbers[same]
 		if !seen {
 			if n = len(a.before) + len(a.cited) + 1; a.byRef {
 				n = ref
 			}
-			a.numbers[ref] = n
+			a.numbers[same] = n
 			info := packet.CitationInfo{CitationNumber: n, Ref: ref, Document: docs[i]}
-			if !slices.ContainsFunc(a.cited, func(c packet.CitationInfo) bool { return c.Ref == ref }) {
+			if !slices.ContainsFunc(a.cited, func(c packet.CitationInfo) bool { return identity(c.Document, c.Ref) == same }) {
 				a.cited = append(a.cited, info)
 			}
 			fresh = append(fresh, info)
 		}
-		fmt.Fprintf(&out, "[[%d]]", n)
+		if marker := fmt.Sprintf("[[%d]]", n); !strings.Contains(out.String(), marker) {
+			out.WriteString(marker)
+		}
 	}
 	return out.String(), fresh, true
 }

@@ -110,3 +110,37 @@ func TestScreenTextGoesBackToRefs(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestOneDocumentUnderTwoRefsHasOneNumber: calls that run at once may each give it a
+// ref of their own.
+func TestOneDocumentUnderTwoRefsHasOneNumber(t *testing.T) {
+	docs := NewDocuments([]packet.Document{{ID: "one", Ref: 1}, {ID: "one", Ref: 101}, {ID: "two", Ref: 7}})
+	for name, tc := range map[string]struct {
+		answer *Answer
+		want   string
+	}{
+		"an answer":              {NewAnswer(docs), "a[[1]] b[[1]] c[[1]][[2]] d[[1]]"},
+		"one that goes on":       {GoOn(docs, []packet.CitationInfo{{CitationNumber: 4, Ref: 1, Document: packet.Document{ID: "one", Ref: 1}}}), "a[[4]] b[[4]] c[[4]][[2]] d[[4]]"},
+		"the report of an agent": {ByRef(docs), "a[[101]] b[[101]] c[[101]][[7]] d[[101]]"},
+	} {
+		s := tc.answer.Stream()
+		piece := s.Write("a[101] b[1] c[1, 7] d[1, 101]")
+		if got := piece.Text + s.Close().Text; got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestAReportAnnouncesWhatEachBlockCites(t *testing.T) {
+	a := ByRef(NewDocuments([]packet.Document{{ID: "one", Ref: 5}, {ID: "two", Ref: 7}}))
+	for i, want := range []int{1, 2, 0} {
+		s := a.Stream()
+		n := len(s.Write([]string{"x[5] y[5].", "x[5] y[7].", "none"}[i]).New) + len(s.Close().New)
+		if n != want {
+			t.Errorf("block %d announces %d documents, want %d", i, n, want)
+		}
+	}
+	if cited := a.Cited(); len(cited) != 2 || cited[0].Ref != 5 || cited[1].Ref != 7 {
+		t.Errorf("cited %+v", cited)
+	}
+}

@@ -67,6 +67,9 @@ var conversationTools = []tool.Tool{
 			{ID: "mine", Ref: in.Refs.Start, Title: "Mine", Source: "liar"}, {ID: "not mine", Ref: 999, Title: "Not mine", Source: "liar"},
 		}}, nil
 	}},
+	scripted{tool.Spec{Name: "same", Title: "Same", Cites: true}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+		return tool.Result{Text: fmt.Sprintf("See %d.", in.Refs.Start), Documents: []tool.Document{{ID: "one", Ref: in.Refs.Start, Title: "One", Source: "same"}}}, nil
+	}},
 	scripted{tool.Spec{Name: "typed", Title: "Typed", InputSchema: schema(`"n":{"type":"integer"},"when":{"type":"string","enum":["now","later"]},"tags":{"type":"array","items":{"type":"string"}}`, "n")},
 		func(_ context.Context, in tool.Invocation) (tool.Result, error) {
 			return tool.Result{Text: string(in.Arguments)}, nil
