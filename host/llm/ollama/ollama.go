@@ -160,10 +160,22 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 		Learn: m.learn,
 	})
 	if err != nil {
-		return err
+		return m.absent(err)
 	}
 	defer response.Body.Close()
 	return m.decode(watch, response, emit)
+}
+
+// absent says how to fetch a model that the server says it does not have; any other
+// error stays as it is.
+func (m *Model) absent(err error) error {
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Code != packet.CodeModelNotFound || e.Err == nil || !strings.Contains(strings.ToLower(e.Err.Error()), "model") {
+		return err
+	}
+	told := *e
+	told.Message = fmt.Sprintf("%s does not have the model %s. Fetch it there with “ollama pull %s”, or choose another model.", m.end.Address(), m.cfg.Model, m.cfg.Model)
+	return &told
 }
 
 // post sends the request once, unless it does not fit.
