@@ -167,7 +167,7 @@ func drawStep(t *rapid.T) []timed {
 // block is closed in order, each call in history has one result, and nothing is left
 // running (synctest fails a bubble in which a goroutine stays).
 func TestAStopAtAnyMomentEndsEverything(t *testing.T) {
-	reasons := map[packet.StopReason]int{}
+	reasons, agents := map[packet.StopReason]int{}, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		model := &slow{}
 		for range rapid.IntRange(1, 9).Draw(rt, "steps") {
@@ -185,6 +185,11 @@ func TestAStopAtAnyMomentEndsEverything(t *testing.T) {
 			packets, result = runLoop(ctx, model, parallel, hold)
 		})
 		reasons[result.Reason]++
+		for _, p := range packets {
+			if _, ok := p.Obj.(packet.ResearchAgentStart); ok {
+				agents++
+			}
+		}
 		if model.problem != "" {
 			rt.Fatal(model.problem)
 		}
@@ -197,7 +202,10 @@ func TestAStopAtAnyMomentEndsEverything(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("ended as %v", reasons)
+	t.Logf("ended as %v, with %d agents inside of calls", reasons, agents)
+	if agents == 0 {
+		t.Error("no agent ran")
+	}
 }
 
 func runLoop(ctx context.Context, model llm.Model, parallel int, hold bool) ([]packet.Packet, loop.Result) {

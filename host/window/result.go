@@ -61,17 +61,20 @@ func (f *fitting) capResults() {
 	f.used = 0 // counted from here on
 }
 
-// leaveOutResults puts a line in the place of results, the oldest first, except in
-// the last cycle.
-func (f *fitting) leaveOutResults() {
+// leaveOutResults puts a line in the place of results, the oldest first, up to the
+// message at end.
+func (f *fitting) leaveOutResults(end int) {
 	n := 0
-	for i, m := range f.History[:min(f.cycle, len(f.History))] {
+	for i, m := range f.History[:end] {
 		if m.Role != llm.RoleTool {
 			continue
 		}
 		n++
 		if f.fits() {
 			return
+		}
+		if f.gone[i] {
+			continue
 		}
 		if line := f.leftOut(n, m); Tokens(line) < Tokens(f.messages[i].Text) {
 			f.shortened[i] = true

@@ -94,6 +94,23 @@ func TestEarlierCyclesGiveWayWhenTheirCallsAloneAreTooMuch(t *testing.T) {
 	}
 }
 
+func TestResultsOfOneCycleThatAreTooManyAreLeftOutAltogether(t *testing.T) {
+	history := []llm.Message{{Role: llm.RoleUser, Text: "q"}, {Role: llm.RoleAssistant}}
+	for i := range 40 {
+		id := fmt.Sprint(i)
+		history[1].ToolCalls = append(history[1].ToolCalls, llm.ToolCall{ID: id, Name: "read", Arguments: "{}"})
+		history = append(history, llm.Message{Role: llm.RoleTool, ToolCallID: id, ToolName: "read", Text: strings.Repeat("abc", 300)})
+	}
+	fitted, err := Fit(Ask{History: history, Recall: &recall, ContextTokens: 6000})
+	if err != nil || len(fitted.Messages) != 42 || fitted.LeftOut != 40 {
+		t.Fatalf("%d messages, %d left out, %v", len(fitted.Messages), fitted.LeftOut, err)
+	}
+	got := texts(fitted.Messages)
+	if !strings.HasSuffix(got[0], "left out to save room. recall_result shows it.]") || !strings.HasPrefix(got[39], "abc") {
+		t.Errorf("first %q, last %q", got[0], got[39])
+	}
+}
+
 // TestWhatIsSentFitsAndKeepsEachCallWithItsResult holds for any history: what is
 // sent fits, it has the latest message, each call has its one result, the handle in
 // each line that stands for a result is that result's, and what is not shortened is

@@ -57,15 +57,17 @@ func (f Fitted) Partial() bool { return f.LeftOut+f.Capped > 0 }
 //     all that followed it.
 //  3. The middle of the last cycle's results, of the largest first.
 //  4. Earlier cycles since the latest message, the oldest first.
+//  5. The last cycle's results altogether, the first ones first.
 //
 // A call is always sent with its result. The history that came in is not changed.
 func Fit(ask Ask) (Fitted, error) {
 	f := newFitting(ask)
 	if !f.fits() {
-		f.leaveOutResults()
+		f.leaveOutResults(f.cycle)
 		f.dropExchanges()
 		f.shortenLastCycle()
 		f.dropCycles()
+		f.leaveOutResults(len(f.History))
 	}
 	if !f.fits() {
 		return Fitted{}, ErrTooLong
