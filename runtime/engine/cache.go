@@ -15,7 +15,7 @@ import (
 // cacheVersion is part of a folder's name. It changes when the same module would be
 // checked, rewritten or compiled differently, or an entry be written differently. (wazero
 // adds its own version below.)
-const cacheVersion = "v2-" + meter.Version
+const cacheVersion = "v3-" + meter.Version
 
 // entryName is the file that holds a module's entry.
 const entryName = "module"

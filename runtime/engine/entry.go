@@ -11,7 +11,8 @@ import (
 // cache keeps it beside the compiled code, and a later load neither validates nor rewrites.
 type entry struct {
 	summary *summary
-	// hardened are the bytes for the compiler.
+	// hardened are the bytes for the compiler, in an entry of the cache without the code
+	// that is compiled already (summary.Code).
 	hardened []byte
 }
 

@@ -30,10 +30,12 @@ func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module,
 	if err != nil {
 		return nil, refusal(err)
 	}
-	sum := sha256.Sum256(wasm)
-	hash := hex.EncodeToString(sum[:])
+	var hash string
 	if e.cache != nil {
-		if folder, kept, ok := e.cache.find(key); ok {
+		hashed := make(chan string, 1)
+		go func() { hashed <- hashOf(wasm) }()
+		folder, kept, ok := e.cache.find(key)
+		if hash = <-hashed; ok {
 			m, err := e.load(ctx, hash, limits, work{entry: kept, key: key, folder: folder})
 			if err == nil || ctx.Err() != nil || !errors.Is(err, errStale) {
 				return m, err
@@ -45,7 +47,15 @@ func (e *Engine) Load(ctx context.Context, wasm []byte, limits Limits) (*Module,
 	if err != nil {
 		return nil, err
 	}
+	if hash == "" {
+		hash = hashOf(wasm)
+	}
 	return e.load(ctx, hash, limits, work{entry: made, key: key})
+}
+
+func hashOf(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return hex.EncodeToString(sum[:])
 }
 
 // work is what is to be compiled.
@@ -171,7 +181,7 @@ func (e *Engine) compile(ctx context.Context, m *Module, work work) error {
 		return e.compileOnce(ctx, m, work.hardened, "")
 	}
 	if work.folder != "" {
-		if err := e.compileOnce(ctx, m, work.hardened, work.folder); err != nil {
+		if err := e.compileKept(ctx, m, work); err != nil {
 			return fmt.Errorf("%w: %w", errStale, err)
 		}
 		return nil
@@ -190,13 +200,42 @@ func (e *Engine) compile(ctx context.Context, m *Module, work work) error {
 		if again := e.compileOnce(ctx, m, work.hardened, ""); again != nil {
 			return again
 		}
-	} else if err = e.cache.finish(folder, work.key, work.entry); err != nil {
+	} else if err = e.cache.finish(folder, work.key, e.lighter(ctx, folder, m, work.entry)); err != nil {
 		e.cache.remove(folder)
 	}
 	if err != nil {
 		e.config.Logger.Warn("compiled code cannot be kept", "module", m.sha256, "error", err)
 	}
 	return nil
+}
+
+// compileKept takes the code of m that the cache has.
+func (e *Engine) compileKept(ctx context.Context, m *Module, work work) error {
+	if work.summary.Code == "" {
+		return e.compileOnce(ctx, m, work.hardened, work.folder)
+	}
+	file, err := watch(work.folder, work.summary.Code)
+	if err != nil {
+		return err
+	}
+	if err := e.compileOnce(ctx, m, work.hardened, work.folder); err != nil {
+		return err
+	}
+	if err := file.taken(); err != nil {
+		return errors.Join(err, m.release(context.WithoutCancel(ctx)))
+	}
+	return nil
+}
+
+// lighter returns the entry to keep beside the code in a folder: a hollow one, or the full
+// one where the compiler does not allow that.
+func (e *Engine) lighter(ctx context.Context, folder string, m *Module, full *entry) *entry {
+	light, err := e.hollow(ctx, folder, full)
+	if err != nil {
+		e.config.Logger.Debug("a module is kept with its code", "module", m.sha256, "error", err)
+		return full
+	}
+	return light
 }
 
 // compileOnce sets m's runtime and code. folder is where compiled code is read from, or

@@ -12,6 +12,9 @@ type summary struct {
 	Globals []wasmbin.Global
 	// Steady tells that no instruction changes a table or drops a segment.
 	Steady bool
+	// Code is where the compiled code is in the cache's folder, for an entry whose module
+	// is hollow; "" for one with its code.
+	Code string `json:",omitempty"`
 }
 
 // summarize returns what the engine keeps of a module that is valid.
