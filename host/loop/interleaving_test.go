@@ -139,7 +139,7 @@ func drawStep(t *rapid.T) []timed {
 	add := func(e llm.Event) {
 		out = append(out, timed{time.Duration(pause.Draw(t, "pause")) * time.Millisecond, e})
 	}
-	names := rapid.SampledFrom([]string{"busy", "deaf", "told", "last", "unknown", "think", "research_agent"})
+	names := rapid.SampledFrom([]string{"busy", "deaf", "told", "last", "unknown", "think", "research_agent", "research_agent"})
 	for i := range rapid.IntRange(0, 6).Draw(t, "pieces") {
 		name, n := names.Draw(t, "name"), rapid.IntRange(0, 5).Draw(t, "n")
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
