@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -128,9 +129,9 @@ func (l *runner) passages(r window.Result, offset int, pattern string, room int)
 	if utf8.RuneCountInString(pattern) > maxPatternRunes {
 		return wrong("The pattern is longer than %d characters. Look for something shorter.", maxPatternRunes)
 	}
-	re, err := regexp.Compile("(?i)" + pattern)
-	if err != nil { // then it is meant as it stands
-		re = regexp.MustCompile("(?i)" + regexp.QuoteMeta(pattern))
+	re, ok := compile(pattern)
+	if !ok {
+		return wrong("The pattern is too complex. Look for a few words, without counted repeats.")
 	}
 	found := matches(re, r.Text, byteAt(r.Text, offset))
 	if len(found) == 0 {
@@ -152,6 +153,27 @@ func (l *runner) passages(r window.Result, offset int, pattern string, room int)
 		head += fmt.Sprintf(" Those that follow: offset %d.", utf8.RuneCountInString(r.Text[:found[shown][0]]))
 	}
 	return tool.Result{Text: head + "]" + b.String()}
+}
+
+// maxInstructions is how large a pattern may be, in instructions of RE2, where it is
+// more than words. A search cannot be stopped, and each instruction can cost ten
+// milliseconds in the largest result.
+const maxInstructions = 120
+
+// compile reads a pattern; what is no regular expression is meant as it stands. It
+// returns false for one that is too complex.
+func compile(pattern string) (*regexp.Regexp, bool) {
+	words := regexp.MustCompile("(?i)" + regexp.QuoteMeta(pattern))
+	tree, err := syntax.Parse("(?i)"+pattern, syntax.Perl)
+	if err != nil || regexp.QuoteMeta(pattern) == pattern {
+		return words, true
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil || len(program.Inst) > maxInstructions {
+		return nil, false
+	}
+	re, err := regexp.Compile("(?i)" + pattern)
+	return re, err == nil
 }
 
 // maxMatches is how many matches are counted.

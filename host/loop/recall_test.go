@@ -89,6 +89,8 @@ func TestRecallShowsThePassagesAroundMatches(t *testing.T) {
 		"from an offset on":          {arguments: `{"handle":"r1","pattern":"entry (77|300) ","offset":6000}`, want: "around 1 of 1 matches", without: "Entry 77 ", passages: 1},
 		"no more than there is room": {window: 2000, arguments: `{"handle":"r1","pattern":"entry \\d*50 "}`, want: "around 1 of 4 matches of \"entry \\\\d*50 \". Those that follow: offset 4540.", passages: 1},
 		"a pattern that is too long": {arguments: `{"handle":"r1","pattern":"` + strings.Repeat("x", 201) + `"}`, want: "longer than 200 characters"},
+		"a pattern that is too slow": {arguments: `{"handle":"r1","pattern":"(a?){300}b"}`, want: "too complex"},
+		"many words":                 {arguments: `{"handle":"r1","pattern":"` + strings.Repeat("word ", 39) + `"}`, want: "nothing from offset 0 on"},
 		"an empty match is none":     {arguments: `{"handle":"r1","pattern":"z*"}`, want: "nothing from offset 0 on"},
 		"many that stand together":   {arguments: `{"handle":"r1","pattern":"noon"}`, want: " of 400 matches", passages: 5},
 	} {
