@@ -126,4 +126,13 @@ test('tools that are switched off are left out, in this conversation, and one ca
   expect(sent.at(-1)).toMatchObject({ forced_tool: 'internal_search' });
   expect(sent.at(-1)).not.toHaveProperty('tools');
   await expect(page.getByRole('button', { name: 'Tools: all on' })).toBeVisible();
+
+  // What is not there by itself goes by name, with all the others.
+  await page.getByRole('button', { name: /^Tools:/ }).click();
+  await menu.getByRole('switch', { name: /^Research/ }).check();
+  await page.keyboard.press('Escape');
+  await ask(page, 'How do I declare a capability?');
+  await ended(page);
+  for (const name of ['research_agent', 'internal_search', 'open_url']) expect(sent.at(-1)?.['tools']).toContain(name);
+  await expect(answer(page).getByText('not available')).toHaveCount(0);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changes, draftOf, emptyDraft, faultsOf, firstLine } from './agent';
-import { allowList, available } from './allowed';
+import { allowList, available, beyond, RESEARCH } from './allowed';
 import type { Agent, Tool } from './api';
 
 const tutor: Agent = { id: 'ag_1', name: 'Tutor', instructions: 'Ask back.', tools: ['b', 'a'], model: 'gone', max_cycles: 3, created_at: '', updated_at: '' };
@@ -43,11 +43,20 @@ describe('the tools of a question', () => {
     expect(available(tools, { ...tutor, tools: [] }, false)).toEqual([]);
   });
 
-  it('are named only where one of them is switched off', () => {
-    expect(allowList(tools, new Set())).toBeUndefined();
-    expect(allowList(tools, new Set(['gone']))).toBeUndefined();
-    expect(allowList(tools, new Set(['search']))).toEqual(['remember', 'a']);
-    expect(allowList([], new Set(['search']))).toBeUndefined();
-    expect(allowList(tools, new Set(tools.map((t) => t.name)))).toEqual([]);
+  it('are named only where one of them is switched off, or one on that is not there by itself', () => {
+    const names = tools.map((t) => t.name);
+    expect(allowList(names, new Set(), [])).toBeUndefined();
+    expect(allowList(names, new Set(['gone']), [])).toBeUndefined();
+    expect(allowList(names, new Set(['search']), [])).toEqual(['remember', 'a']);
+    expect(allowList([], new Set(['search']), [])).toBeUndefined();
+    expect(allowList(names, new Set(names), [])).toEqual([]);
+    expect(allowList(['a'], new Set(), [RESEARCH.name])).toEqual(['a', RESEARCH.name]);
+    expect(allowList(['a', RESEARCH.name], new Set(), [RESEARCH.name])).toBeUndefined();
+  });
+
+  it('keep what an agent names beyond the installed ones', () => {
+    const researcher = { ...tutor, tools: ['search', RESEARCH.name] };
+    expect(beyond(tools, researcher)).toEqual([RESEARCH.name]);
+    expect(beyond(tools, { ...tutor, tools: null })).toEqual([]);
   });
 });

@@ -6,8 +6,20 @@ export function available(tools: readonly Tool[], agent: Agent | undefined, isPr
   return tools.filter((t) => !(isPrivate && t.memory) && (!agent || agent.tools === null || agent.tools.includes(t.name)));
 }
 
-/** The list to send: undefined where nothing of what there is is switched off, so that a tool which comes later counts too. */
-export function allowList(there: readonly Tool[], off: ReadonlySet<string>): string[] | undefined {
-  const left = there.filter((t) => !off.has(t.name));
-  return left.length === there.length ? undefined : left.map((t) => t.name);
+/** The host's own tool that hands tasks to agents. It is there only where an agent or a question names it. */
+export const RESEARCH = { name: 'research_agent', title: 'Research', note: 'hands parts of a question to agents that search on their own' };
+
+/** What an agent names beyond the installed tools: tools of the host and of the model's provider, and some that are gone. */
+export function beyond(tools: readonly Tool[], agent: Agent | undefined): string[] {
+  return (agent?.tools ?? []).filter((name) => !tools.some((t) => t.name === name));
+}
+
+/**
+ * The list to send: undefined where nothing of what there is is switched off and nothing
+ * on that is not there by itself, so that a tool which comes later counts too.
+ */
+export function allowList(there: readonly string[], off: ReadonlySet<string>, on: readonly string[]): string[] | undefined {
+  const left = there.filter((name) => !off.has(name));
+  const more = on.filter((name) => !there.includes(name));
+  return left.length === there.length && more.length === 0 ? undefined : [...left, ...more];
 }

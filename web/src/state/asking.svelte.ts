@@ -1,6 +1,6 @@
 /** Whom the next question goes to: the agent, the models, and the tools that they may use. */
 import type { Recipients } from '../lib/packets';
-import { allowList, available } from '../lib/allowed';
+import { allowList, available, beyond, RESEARCH } from '../lib/allowed';
 import { agents } from './agents.svelte';
 import { app } from './app.svelte';
 import { conversation } from './conversation.svelte';
@@ -8,6 +8,7 @@ import { tools } from './tools.svelte';
 
 const MODELS_KEY = 'bulkhead.models';
 const OFF_KEY = 'bulkhead.tools-off';
+const ON_KEY = 'bulkhead.tools-on';
 /** Of so many conversations it is kept which tools are off. */
 const MAX_KEPT = 100;
 
@@ -20,6 +21,8 @@ class Asking {
   #choices = $state.raw<Record<string, string>>({});
   /** The tools that are switched off, by conversation. */
   #off = $state.raw<Record<string, string[]>>(stored(OFF_KEY, {}));
+  /** The tools that are on though they are not there by themselves, by conversation. */
+  #on = $state.raw<Record<string, string[]>>(stored(ON_KEY, {}));
   /** The tool that the next question has to use first, and the conversation that this was said in. */
   #forced = $state.raw({ session: '', tool: '' });
 
@@ -49,6 +52,14 @@ class Asking {
   off = $derived<ReadonlySet<string>>(new Set(this.#off[conversation.sessionId] ?? []));
   forced = $derived(this.#forced.session === conversation.sessionId && this.tools.some((t) => t.name === this.#forced.tool) ? this.#forced.tool : '');
 
+  /** Whether research may be switched on, and whether it is. */
+  mayResearch = $derived(!this.agent || this.agent.tools === null || this.agent.tools.includes(RESEARCH.name));
+  researches = $derived.by(() => {
+    if (!this.mayResearch) return false;
+    const named = beyond(tools.items, this.agent).includes(RESEARCH.name);
+    return named ? !this.off.has(RESEARCH.name) : (this.#on[conversation.sessionId] ?? []).includes(RESEARCH.name);
+  });
+
   constructor() {
     conversation.onAccepted = (before, session) => this.#settled(before, session);
   }
@@ -77,6 +88,12 @@ class Asking {
     if (!on && names.includes(this.forced)) this.force('');
   }
 
+  /** Lets the model hand tasks to agents in this conversation, or not. */
+  research(on: boolean): void {
+    this.allow([RESEARCH.name], on);
+    this.#on = kept(this.#on, conversation.sessionId, on ? [RESEARCH.name] : [], ON_KEY);
+  }
+
   /** Says which tool the next question has to use first, '' for none. It is switched on for that. */
   force(tool: string): void {
     if (tool !== '') this.allow([tool], true);
@@ -85,8 +102,8 @@ class Asking {
 
   /** Tells whether a question can say which tools it leaves out. */
   async ready(): Promise<boolean> {
-    if (this.off.size > 0 && !tools.loaded) await tools.load();
-    return this.off.size === 0 || tools.loaded;
+    if ((this.off.size > 0 || this.researches) && !tools.loaded) await tools.load();
+    return (this.off.size === 0 && !this.researches) || tools.loaded;
   }
 
   /** What goes with a question: to the agent that is chosen, or to the one that an earlier question was asked of. */
@@ -96,7 +113,9 @@ class Asking {
     if (agent) to.agent_id = agent.id;
     const models = this.#picksFor(agent?.id ?? '');
     if (models.length > 0) to.models = models;
-    const allowed = allowList(available(tools.items, agent, conversation.private), this.off);
+    const there = [...available(tools.items, agent, conversation.private).map((t) => t.name), ...beyond(tools.items, agent)];
+    const more = !agent || agent.tools === null ? (this.#on[conversation.sessionId] ?? []) : [];
+    const allowed = allowList(there, this.off, more);
     if (allowed) to.tools = allowed;
     if (this.forced !== '') to.forced_tool = this.forced;
     return to;
@@ -117,18 +136,27 @@ class Asking {
     const { [before]: _, ...choices } = this.#choices;
     this.#choices = choices;
     if (this.#forced.session === before) this.#forced = { session: '', tool: '' };
-    const off = this.#off[before];
-    if (before === session || off === undefined) return;
-    this.#keepOff(session, off);
-    this.#keepOff(before, []);
+    if (before === session) return;
+    const [off, on] = [this.#off[before] ?? [], this.#on[before] ?? []];
+    if (off.length > 0) {
+      this.#keepOff(session, off);
+      this.#keepOff(before, []);
+    }
+    if (on.length > 0) this.#on = kept(kept(this.#on, session, on, ON_KEY), before, [], ON_KEY);
   }
 
   #keepOff(session: string, names: readonly string[]): void {
-    const { [session]: _, ...others } = this.#off;
-    const kept = Object.entries(others).slice(1 - MAX_KEPT);
-    this.#off = Object.fromEntries(names.length > 0 ? [...kept, [session, [...names]]] : kept);
-    localStorage.setItem(OFF_KEY, JSON.stringify(this.#off));
+    this.#off = kept(this.#off, session, names, OFF_KEY);
   }
+}
+
+/** What is kept by conversation, with other names for one of them; the newest stay. */
+function kept(all: Record<string, string[]>, session: string, names: readonly string[], key: string): Record<string, string[]> {
+  const { [session]: _, ...others } = all;
+  const rest = Object.entries(others).slice(1 - MAX_KEPT);
+  const next = Object.fromEntries(names.length > 0 ? [...rest, [session, [...names]]] : rest);
+  localStorage.setItem(key, JSON.stringify(next));
+  return next;
 }
 
 /** Reads what was kept, of the same shape as without. */

@@ -1,4 +1,5 @@
 /** The tools that the person's questions may use. */
+import { RESEARCH } from '../lib/allowed';
 import * as api from '../lib/api';
 import { link } from './link.svelte';
 
@@ -27,7 +28,7 @@ class Tools {
   }
 
   titleOf(name: string): string {
-    return this.items.find((t) => t.name === name)?.title || name;
+    return this.items.find((t) => t.name === name)?.title || (name === RESEARCH.name ? RESEARCH.title : name);
   }
 }
 
