@@ -23,6 +23,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
     modulePreload: { polyfill: false },
+    // A slow machine is nothing to warn of.
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
   server: {
     proxy: {
