@@ -41,7 +41,7 @@ func (v *Verification) compare(ctx context.Context, module *engine.Module, wasm 
 	}
 	if ours := v.ours(); len(ours) > 0 {
 		v.Problems = append(v.Problems, fmt.Sprintf(
-			"The module imports %s, which only Bulkhead has, so the reference cannot run it. Build it with --portable (in Go: -tags portable).", strings.Join(ours, ", ")))
+			"The module imports %s, which only Bulkhead has, so the reference cannot run it. Build it without them, in Go with -tags portable.", strings.Join(ours, ", ")))
 		return nil
 	}
 	if p == engine.WASICommand {

@@ -109,7 +109,7 @@ func TestADifferenceIsNamed(t *testing.T) {
 func TestWhatCannotBeComparedIsSaid(t *testing.T) {
 	s := open(t)
 	v := verify(t, s, searchWASM, plugin.VerifyOptions{Reference: true})
-	if v.Good() || len(v.Compared) != 0 || !strings.Contains(fmt.Sprint(v.Problems), "--portable") {
+	if v.Good() || len(v.Compared) != 0 || !strings.Contains(fmt.Sprint(v.Problems), "-tags portable") {
 		t.Errorf("%+v", v)
 	}
 	command := packed(t, commandWASM, fmt.Sprintf(commandManifest, ""))
