@@ -212,7 +212,7 @@ func modelFault(err error) error {
 	case errors.Is(err, catalog.ErrUnknown):
 		return &Fault{Status: http.StatusNotFound, Code: "unknown_model", Message: "There is no model of that name."}
 	case errors.Is(err, catalog.ErrNotAdded):
-		return fault(codeConflict, "This model was not added here. One that stands in bulkhead.yaml is removed there; one that was found goes when its server does.")
+		return fault(codeConflict, "This model was not added here. One that stands in bulkhead.yaml is removed there; one that was found goes when its server does; the built-in one stays.")
 	case errors.Is(err, catalog.ErrNoStorage):
 		return fault(codeUnsupported, "This host takes no models while it runs.")
 	}

@@ -41,7 +41,7 @@ func ListModels(ctx context.Context, o Options, c *Client) error {
 		for _, m := range reply.Models {
 			note := m.Note
 			if m.Name == reply.Default {
-				note = "default. " + note
+				note = strings.TrimSpace("default. " + note)
 			}
 			printf(w, "%s\t%s\t%s\t%s\t%s\n", m.Name, m.Provider, m.Model, m.Origin, note)
 		}
@@ -86,13 +86,21 @@ func AddModel(ctx context.Context, o Options, c *Client, m NewModel) error {
 }
 
 // RemoveModel removes a model that was added.
-func RemoveModel(ctx context.Context, c *Client, name string) error {
-	return c.call(ctx, http.MethodDelete, "/models/"+pathEscape(name), nil, nil)
+func RemoveModel(ctx context.Context, o Options, c *Client, name string) error {
+	if err := c.call(ctx, http.MethodDelete, "/models/"+pathEscape(name), nil, nil); err != nil {
+		return err
+	}
+	printf(o.Err, "removed %s\n", name)
+	return nil
 }
 
 // ChooseModel makes a model the default.
-func ChooseModel(ctx context.Context, c *Client, name string) error {
-	return c.call(ctx, http.MethodPut, "/models/default", NewModel{Name: name}, nil)
+func ChooseModel(ctx context.Context, o Options, c *Client, name string) error {
+	if err := c.call(ctx, http.MethodPut, "/models/default", NewModel{Name: name}, nil); err != nil {
+		return err
+	}
+	printf(o.Err, "new conversations begin with %s\n", name)
+	return nil
 }
 
 // TestModel asks a model one question and one that needs a tool, and says what

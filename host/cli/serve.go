@@ -9,10 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/app"
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
 // Serve runs the host until ctx is done, and then ends it in order. listen, when
@@ -32,6 +34,9 @@ func Serve(ctx context.Context, o Options, listen string, browse bool) (err erro
 		o.Logger = NewLogger(o.Err, cfg.Log, o.Verbose)
 	}
 	a, err := app.Open(ctx, app.Options{DataDir: o.DataDir, Config: cfg, Version: o.Version, Holder: o.Holder, Logger: o.Logger})
+	if errors.Is(err, store.ErrLocked) {
+		return fmt.Errorf("%w; stop that one, or serve another folder with --data", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -41,6 +46,9 @@ func Serve(ctx context.Context, o Options, listen string, browse bool) (err erro
 		err = errors.Join(err, a.Close(end))
 	}()
 	ln, err := net.Listen("tcp", cfg.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("another program listens on %s already; stop it, or choose another address with --listen", cfg.Listen)
+	}
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", cfg.Listen, err)
 	}

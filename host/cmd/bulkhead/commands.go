@@ -34,7 +34,9 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 	flags.StringVar(&o.DataDir, "data", "", "the data folder (default $BULKHEAD_DATA, else the user's data folder)")
 	flags.StringVar(&o.ConfigFile, "config", "", "the configuration (default bulkhead.yaml in the data folder, if there is one)")
 	flags.BoolVar(&o.Verbose, "verbose", false, "log everything to stderr")
+	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), agent(o), parse(o), benchmarks(o), versionOf(o))
+	sayWhatIsTaken(root)
 	return root
 }
 
@@ -238,11 +240,11 @@ func model(o *options) *cobra.Command {
 			})}),
 		&cobra.Command{Use: "default NAME", Short: "Choose the model of new conversations", Args: cobra.ExactArgs(1),
 			RunE: settled(o, func(ctx context.Context, c *cli.Client, args []string) error {
-				return cli.ChooseModel(ctx, c, args[0])
+				return cli.ChooseModel(ctx, o.Options, c, args[0])
 			})},
 		&cobra.Command{Use: "remove NAME", Short: "Remove a model that was added", Args: cobra.ExactArgs(1),
 			RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
-				return cli.RemoveModel(ctx, c, args[0])
+				return cli.RemoveModel(ctx, o.Options, c, args[0])
 			})},
 		o.json(&cobra.Command{Use: "list", Short: "List the models", Args: cobra.NoArgs,
 			RunE: settled(o, func(ctx context.Context, c *cli.Client, _ []string) error {

@@ -142,7 +142,7 @@ type server struct {
 var addressLine = regexp.MustCompile(`^Bulkhead is serving at (http://\S+)`)
 
 // startServer runs bulkhead serve in the background until it says its address,
-// and sets $URL.
+// and sets $URL and, without the scheme, $ADDRESS.
 func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, "bulkhead", append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
@@ -162,6 +162,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	for lines.Scan() {
 		if m := addressLine.FindStringSubmatch(lines.Text()); m != nil {
 			ts.Setenv("URL", m[1])
+			ts.Setenv("ADDRESS", strings.TrimPrefix(m[1], "http://"))
 			break
 		}
 	}

@@ -39,7 +39,7 @@ func (c *Catalog) adapter(m config.Model) (llm.Model, error) {
 			MaxOutputTokens: m.MaxOutputTokens, HTTPClient: c.client(base), Timeouts: timeouts, Able: able, NativeSearch: m.NativeSearch,
 		})
 	}
-	return nil, fmt.Errorf("there is no provider %q", m.Provider)
+	return nil, fmt.Errorf("there is no provider %q; there are openai, anthropic and ollama", m.Provider)
 }
 
 // baseOf is where a model is reached.
