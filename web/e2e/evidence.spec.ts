@@ -50,6 +50,11 @@ test('a chip shows its source where it is pointed at, and in full when it is ope
   await expect(panel.getByRole('link', { name: 'Open on the web' })).toHaveAttribute('href', 'https://lights.example/notices/12');
   await panel.getByRole('button', { name: 'Previous source' }).click();
   await expect(panel).toContainText('Source 1 of 2');
+
+  // It stays while the answer does, and goes with it: another conversation has another Source 1.
+  await page.getByRole('button', { name: 'New chat' }).click();
+  await expect(page.getByRole('heading', { name: 'Ask about your documents' })).toBeVisible();
+  await expect(panel).toHaveCount(0);
 });
 
 test('on a tablet a source takes room from the conversation and covers nothing of it', async ({ page }) => {

@@ -11,6 +11,7 @@ import { turns } from '../lib/thread';
 import { attachments } from './attachments.svelte';
 import { drafts } from './draft';
 import { link } from './link.svelte';
+import { panel } from './panel.svelte';
 import { loadPending, loadPendingFiles, newRequestId, storePending, storePendingFiles } from './pending';
 import { chatAddress, route } from './route.svelte';
 
@@ -91,6 +92,8 @@ class Conversation {
   async open(sessionId: string): Promise<void> {
     if (sessionId === this.sessionId && (this.messages.length > 0 || sessionId === '')) return;
     for (const run of Object.keys(this.runs)) link.socket?.unfollow(run);
+    // Another conversation has another Source 1.
+    panel.leave();
     this.sessionId = sessionId;
     this.title = '';
     this.private = false;

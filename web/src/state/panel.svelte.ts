@@ -36,6 +36,12 @@ class Panel {
     this.#opener = null;
   }
 
+  /** Closes the pane when what it was opened from is no longer shown; there is nothing to give the focus back to. */
+  leave(): void {
+    this.source = null;
+    this.#opener = null;
+  }
+
   /** Fetches the whole text of the shown document. */
   async read(): Promise<void> {
     const shown = this.source;
