@@ -39,6 +39,32 @@ func TestTheDocumentedManifestParses(t *testing.T) {
 	}
 }
 
+func TestAWishIsToldInPlainWords(t *testing.T) {
+	cases := []struct{ asks, sentence string }{
+		{`"http":{"allow":[{"host":"*","methods":["GET","HEAD"]}]}`, "a wants to fetch addresses on the network (any address by GET or HEAD)."},
+		{`"http":{"allow":[{"host":"x.example"}]}`, "a wants to fetch addresses on the network (x.example by any method)."},
+		{`"context":{"fields":["query","citations"]}`, "a wants to know parts of your conversation (the question, which documents are cited)."},
+		{`"context":{}`, "a wants to know parts of your conversation."},
+		{`"memory":{"access":["read","write"]}`, "a wants to use what is remembered about you."},
+		{`"memory":{"access":["write"]}`, "a wants to use what is remembered about you (only to write)."},
+		{`"files":{"access":["read"]}`, "a wants to use your files (of this conversation; only to read)."},
+	}
+	for _, c := range cases {
+		m, err := ParseManifest([]byte(`{"manifest":1,"name":"a","version":"1","capabilities":{` + c.asks + `}}`))
+		if err != nil {
+			t.Fatalf("%s: %v", c.asks, err)
+		}
+		if w := m.Wishes(); len(w) != 1 || w[0].Sentence != c.sentence {
+			t.Errorf("%s is told as %+v, want %q", c.asks, w, c.sentence)
+		}
+	}
+	for _, f := range contextFields {
+		if fieldWords[f] == "" {
+			t.Errorf("there are no words for the field %q", f)
+		}
+	}
+}
+
 func TestAMistakeInAManifestIsNamedWithItsPlace(t *testing.T) {
 	base := `"manifest":1,"name":"a","version":"1"`
 	cases := []struct{ name, json, path string }{

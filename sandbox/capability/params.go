@@ -57,6 +57,36 @@ func (s Set) describe(what string) string {
 	return what + " " + strings.Join(s, ", ")
 }
 
+// words lists the entries in plain words, of[entry] each; "" where the set does
+// not narrow.
+func (s Set) words(of map[string]string) string {
+	if s.any() {
+		return ""
+	}
+	if len(s) == 0 {
+		return "none of it"
+	}
+	said := make([]string, len(s))
+	for i, v := range s {
+		said[i] = of[v]
+	}
+	return strings.Join(said, ", ")
+}
+
+// access says in plain words what a set of read and write leaves; "" where both
+// are allowed.
+func (s Set) access() string {
+	switch reads, writes := s.has("read"), s.has("write"); {
+	case reads && writes:
+		return ""
+	case reads:
+		return "only to read"
+	case writes:
+		return "only to write"
+	}
+	return "neither to read nor to write"
+}
+
 func (s Set) checkIn(path string, words ...string) error {
 	for i, v := range s {
 		if !slices.Contains(words, v) {

@@ -15,12 +15,20 @@ func (p *ContextParams) Narrow(o Params) Params {
 	return &ContextParams{Fields: p.Fields.and(o.(*ContextParams).Fields)}
 }
 func (p *ContextParams) Empty() bool      { return p.Fields != nil && len(p.Fields) == 0 }
-func (p *ContextParams) Describe() string { return p.Fields.describe("fields") }
+func (p *ContextParams) Describe() string { return p.Fields.words(fieldWords) }
 func (p *ContextParams) check(path string) error {
 	return p.Fields.checkIn(path+".fields", contextFields...)
 }
 
 var contextFields = []string{"query", "history", "user", "citations"}
+
+// fieldWords says what each of contextFields tells a plugin.
+var fieldWords = map[string]string{
+	"query":     "the question",
+	"history":   "what was said before",
+	"user":      "your account with its language and time zone",
+	"citations": "which documents are cited",
+}
 
 // KVParams are those of kv.
 type KVParams struct {
@@ -93,7 +101,7 @@ func (p *MemoryParams) Narrow(o Params) Params {
 	return &MemoryParams{Access: p.Access.and(o.(*MemoryParams).Access)}
 }
 func (p *MemoryParams) Empty() bool      { return p.Access != nil && len(p.Access) == 0 }
-func (p *MemoryParams) Describe() string { return p.Access.describe("access") }
+func (p *MemoryParams) Describe() string { return p.Access.access() }
 func (p *MemoryParams) check(path string) error {
 	return p.Access.checkIn(path+".access", "read", "write")
 }
@@ -125,7 +133,7 @@ func (p *FilesParams) Describe() string {
 	if p.Scope == "user" {
 		of = "of all your conversations"
 	}
-	return joined(of, p.Access.describe("access"), bytesText("at most", p.MaxBytes))
+	return joined(of, p.Access.access(), bytesText("at most", p.MaxBytes))
 }
 func (p *FilesParams) check(path string) error {
 	return first(oneOf(path+".scope", p.Scope, "conversation", "user"),

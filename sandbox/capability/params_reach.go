@@ -144,13 +144,13 @@ func (p *HTTPParams) Describe() string {
 	for _, r := range p.Allow {
 		methods := "any method"
 		if len(r.Methods) > 0 {
-			methods = strings.Join(r.Methods, ", ")
+			methods = strings.Join(r.Methods, " or ")
 		}
 		host := r.Host
 		if host == "*" {
 			host = "any address"
 		}
-		hosts = append(hosts, fmt.Sprintf("%s%s (%s)", host, strings.TrimSuffix(r.PathPrefix, "/"), methods))
+		hosts = append(hosts, fmt.Sprintf("%s%s by %s", host, strings.TrimSuffix(r.PathPrefix, "/"), methods))
 	}
 	var creds []string
 	for name := range p.Credentials {
