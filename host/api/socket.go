@@ -36,7 +36,9 @@ type socket struct {
 	srv  *Server
 	conn *websocket.Conn
 	who  caller
-	out  chan outgoing
+	// events are those of the person; the writer hands them on.
+	events *Subscription
+	out    chan outgoing
 
 	wg sync.WaitGroup
 	// followed is used by the reading goroutine alone.
@@ -56,8 +58,9 @@ type follower struct {
 	done   chan struct{}
 }
 
-func newSocket(srv *Server, conn *websocket.Conn, who caller) *socket {
-	return &socket{srv: srv, conn: conn, who: who, out: make(chan outgoing), followed: make(map[string]*follower)}
+// newSocket returns a socket that hands on events, which the caller closes.
+func newSocket(srv *Server, conn *websocket.Conn, who caller, events *Subscription) *socket {
+	return &socket{srv: srv, conn: conn, who: who, events: events, out: make(chan outgoing), followed: make(map[string]*follower)}
 }
 
 // serve runs the connection until it ends. ctx being done ends it at once.
@@ -151,8 +154,6 @@ func (s *socket) readFrame(ctx context.Context) ([]byte, error) {
 // write sends what the other goroutines hand over, the person's events, and a
 // heartbeat after silence.
 func (s *socket) write(ctx context.Context) {
-	events := s.srv.hub.Subscribe(s.who.UserID)
-	defer events.Close()
 	for {
 		quiet, stop := s.srv.cfg.After(silence)
 		var err error
@@ -164,8 +165,8 @@ func (s *socket) write(ctx context.Context) {
 				return
 			}
 			err = s.writeFrame(ctx, o.frame)
-		case <-events.Ready():
-			for _, e := range events.Take() {
+		case <-s.events.Ready():
+			for _, e := range s.events.Take() {
 				if err == nil {
 					err = s.writeJSON(ctx, eventFrame{"event", e})
 				}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,6 +44,43 @@ type frameIn struct {
 	Error         Fault           `json:"error"`
 	Topic         string          `json:"topic"`
 	Change        string          `json:"change"`
+}
+
+// toldOf calls tell for each record of a message.
+type toldOf struct {
+	slog.Handler
+	message string
+	tell    func()
+}
+
+// Handle implements slog.Handler.
+func (o toldOf) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == o.message {
+		o.tell()
+	}
+	return o.Handler.Handle(ctx, r)
+}
+
+func TestAChangeRightAfterTheHandshakeReachesTheClient(t *testing.T) {
+	var hub *Hub
+	h := newHost(t, func(c *Config) {
+		hub = c.Hub
+		// The handshake is answered by then, so the client may have fetched already.
+		c.Logger = slog.New(toldOf{c.Logger.Handler(), "a socket opened", func() {
+			hub.Broadcast(Event{Topic: "agent", ID: "early", Change: "created"})
+		}})
+	})
+	w := h.dial()
+	if pong := w.ask(`{"type":"ping","id":1}`); pong.Type != "pong" {
+		t.Fatalf("%+v", pong)
+	}
+	hub.Broadcast(Event{Topic: "agent", ID: "late", Change: "created"})
+	if len(w.events) == 0 {
+		w.events = append(w.events, w.event())
+	}
+	if w.events[0].ID != "early" {
+		t.Errorf("the first event is %+v", w.events[0])
+	}
 }
 
 func (h *testHost) dialOptions() *websocket.DialOptions {

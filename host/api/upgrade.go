@@ -27,6 +27,10 @@ func (s *Server) webSocket(c *fiber.Ctx) error {
 }
 
 func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
+	// Before the handshake is answered: a client fetches when it is open, and what
+	// changes after that must reach it.
+	events := s.hub.Subscribe(who.UserID)
+	defer events.Close()
 	w := newHandshake(raw)
 	conn, err := websocket.Accept(w, request, &websocket.AcceptOptions{
 		Subprotocols:       []string{subprotocol},
@@ -42,7 +46,7 @@ func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
 		conn.Close(websocket.StatusPolicyViolation, "ask for the subprotocol "+subprotocol)
 		return
 	}
-	k := newSocket(s, conn, who)
+	k := newSocket(s, conn, who, events)
 	if !s.enter(k) {
 		conn.Close(websocket.StatusGoingAway, "the host is shutting down")
 		return
