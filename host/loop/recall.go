@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/pattern"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/window"
 )
@@ -45,7 +47,7 @@ var recallSpec = tool.Spec{
 var recallDef = definition(recallSpec)
 
 // recall shows a part of an earlier result: recall_result.
-func (l *runner) recall(_ context.Context, in tool.Invocation) (tool.Result, error) {
+func (l *runner) recall(ctx context.Context, in tool.Invocation) (tool.Result, error) {
 	args, err := arguments[struct {
 		Handle, Pattern string
 		Offset          int
@@ -68,7 +70,7 @@ func (l *runner) recall(_ context.Context, in tool.Invocation) (tool.Result, err
 		room = min(room, tokens/recallShare)
 	}
 	if args.Pattern != "" {
-		return l.passages(r, args.Offset, args.Pattern, room), nil
+		return l.passages(ctx, r, args.Offset, args.Pattern, room)
 	}
 	rest := r.Text[byteAt(r.Text, args.Offset):]
 	part := window.Prefix(rest, room)
@@ -125,17 +127,23 @@ func byteAt(text string, offset int) int {
 
 // passages shows what stands around the matches of a pattern from an offset on, as
 // many as there is room for.
-func (l *runner) passages(r window.Result, offset int, pattern string, room int) tool.Result {
-	if utf8.RuneCountInString(pattern) > maxPatternRunes {
-		return wrong("The pattern is longer than %d characters. Look for something shorter.", maxPatternRunes)
+func (l *runner) passages(ctx context.Context, r window.Result, offset int, expr string, room int) (tool.Result, error) {
+	if utf8.RuneCountInString(expr) > maxPatternRunes {
+		return wrong("The pattern is longer than %d characters. Look for something shorter.", maxPatternRunes), nil
 	}
-	re, ok := compile(pattern)
+	p, ok := compile(expr)
 	if !ok {
-		return wrong("The pattern is too complex. Look for a few words, without counted repeats.")
+		return wrong("The pattern is too complex. Look for a few words, without counted repeats."), nil
 	}
-	found := matches(re, r.Text, byteAt(r.Text, offset))
-	if len(found) == 0 {
-		return tool.Result{Text: fmt.Sprintf("[%s: result of %s: nothing from offset %d on matches %q.]", r.Handle, r.Tool, offset, pattern)}
+	found, err := matches(ctx, p, r.Text, byteAt(r.Text, offset))
+	cut := errors.Is(err, pattern.ErrTooMuch)
+	switch {
+	case err != nil && !cut:
+		return tool.Result{}, err
+	case len(found) == 0 && cut:
+		return wrong("The search took too long and was ended. Look for a few words, without repeats."), nil
+	case len(found) == 0:
+		return tool.Result{Text: fmt.Sprintf("[%s: result of %s: nothing from offset %d on matches %q.]", r.Handle, r.Tool, offset, expr)}, nil
 	}
 	var b strings.Builder
 	shown, near := 0, min(around, room)
@@ -148,45 +156,57 @@ func (l *runner) passages(r window.Result, offset int, pattern string, room int)
 		fmt.Fprintf(&b, "\n[offset %d]\n%s", utf8.RuneCountInString(r.Text[:from]), window.Prefix(text, room))
 		shown += n
 	}
-	head := fmt.Sprintf("[%s: result of %s: the passages around %d of %d matches of %q.", r.Handle, r.Tool, shown, len(found), pattern)
+	head := fmt.Sprintf("[%s: result of %s: the passages around %d of %d matches of %q.", r.Handle, r.Tool, shown, len(found), expr)
 	if shown < len(found) {
 		head += fmt.Sprintf(" Those that follow: offset %d.", utf8.RuneCountInString(r.Text[:found[shown][0]]))
+	} else if cut {
+		head += " There may be more: the search took too long and was ended."
 	}
-	return tool.Result{Text: head + "]" + b.String()}
+	return tool.Result{Text: head + "]" + b.String()}, nil
 }
 
 // maxInstructions is how large a pattern may be, in instructions of RE2, where it is
-// more than words. A search cannot be stopped, and each instruction can cost ten
-// milliseconds in the largest result.
+// more than words: each can cost ten milliseconds in the largest result.
 const maxInstructions = 120
 
 // compile reads a pattern; what is no regular expression is meant as it stands. It
 // returns false for one that is too complex.
-func compile(pattern string) (*regexp.Regexp, bool) {
-	words := regexp.MustCompile("(?i)" + regexp.QuoteMeta(pattern))
-	tree, err := syntax.Parse("(?i)"+pattern, syntax.Perl)
-	if err != nil || regexp.QuoteMeta(pattern) == pattern {
-		return words, true
+func compile(expr string) (*pattern.Pattern, bool) {
+	tree, err := syntax.Parse("(?i)"+expr, syntax.Perl)
+	if err != nil || regexp.QuoteMeta(expr) == expr {
+		p, err := pattern.Compile("(?i)" + regexp.QuoteMeta(expr))
+		return p, err == nil
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(program.Inst) > maxInstructions {
 		return nil, false
 	}
-	re, err := regexp.Compile("(?i)" + pattern)
-	return re, err == nil
+	p, err := pattern.Compile("(?i)" + expr)
+	return p, err == nil
 }
 
-// maxMatches is how many matches are counted.
-const maxMatches = 1000
+const (
+	// maxMatches is how many matches are counted.
+	maxMatches = 1000
+	// searchWork bounds a search, in readings of each character.
+	searchWork = 4
+)
 
-// matches are the places, in bytes, that are not empty.
-func matches(re *regexp.Regexp, text string, from int) [][]int {
-	found := re.FindAllStringIndex(text[from:], maxMatches)
-	found = slices.DeleteFunc(found, func(m []int) bool { return m[0] == m[1] })
-	for _, m := range found {
-		m[0], m[1] = m[0]+from, m[1]+from
+// matches are the places, in bytes, that are not empty. With an error they are those
+// before it.
+func matches(ctx context.Context, p *pattern.Pattern, text string, from int) (found [][]int, err error) {
+	for m, err := range p.All(ctx, text, from, searchWork*len(text)) {
+		if err != nil {
+			return found, err
+		}
+		if m[0] < m[1] {
+			found = append(found, m[:2])
+		}
+		if len(found) == maxMatches {
+			break
+		}
 	}
-	return found
+	return found, nil
 }
 
 // longPassage is the length in bytes at which a passage takes in no further match.

@@ -92,6 +92,9 @@ func TestRecallShowsThePassagesAroundMatches(t *testing.T) {
 		"a pattern that is too slow": {arguments: `{"handle":"r1","pattern":"(a?){300}b"}`, want: "too complex"},
 		"many words":                 {arguments: `{"handle":"r1","pattern":"` + strings.Repeat("word ", 39) + `"}`, want: "nothing from offset 0 on"},
 		"an empty match is none":     {arguments: `{"handle":"r1","pattern":"z*"}`, want: "nothing from offset 0 on"},
+		"a match behind empty ones":  {arguments: `{"handle":"r1","pattern":"(entry 399)*"}`, want: "around 1 of 1 matches", passages: 1},
+		"matches that read on":       {arguments: `{"handle":"r1","pattern":"noon(?s:.*#)?"}`, want: "the search took too long and was ended", passages: 1},
+		"only empty ones, too many":  {arguments: `{"handle":"r1","pattern":"(e(?s:.*#))*"}`, want: "The search took too long"},
 		"many that stand together":   {arguments: `{"handle":"r1","pattern":"noon"}`, want: " of 400 matches", passages: 5},
 	} {
 		got := recalled(t, tc.window, tc.arguments, text)
