@@ -21,8 +21,8 @@ func (a *App) screen() (func(context.Context, store.Principal, string) (turn.Scr
 	if err != nil {
 		return nil, fmt.Errorf("read the rules for messages: %w", err)
 	}
-	return func(_ context.Context, p store.Principal, text string) (turn.Screened, error) {
-		out, err := rules.Apply(text, turn.MaxTextBytes)
+	return func(ctx context.Context, p store.Principal, text string) (turn.Screened, error) {
+		out, err := rules.Apply(ctx, text, turn.MaxTextBytes)
 		var refused *screen.Refusal
 		switch {
 		case errors.As(err, &refused):
@@ -30,6 +30,9 @@ func (a *App) screen() (func(context.Context, store.Principal, string) (turn.Scr
 			return turn.Screened{}, &turn.Error{Code: turn.CodeRefused, Message: refused.Message, Err: err}
 		case errors.Is(err, screen.ErrTooLong):
 			return turn.Screened{}, &turn.Error{Code: turn.CodeTooLarge, Message: "What this host puts in place of parts of the message makes it too long. Send it in pieces.", Err: err}
+		case errors.Is(err, screen.ErrTooSlow):
+			a.Logger.Warn("a rule for messages takes too long", "error", err, "user", p.UserID)
+			return turn.Screened{}, &turn.Error{Code: turn.CodeTooLarge, Message: "A rule of this host takes too long on this message. Send it in pieces.", Err: err}
 		case err != nil:
 			return turn.Screened{}, err
 		}

@@ -7,11 +7,12 @@
 package screen
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/pattern"
 )
 
 // Screen is a list of rules. It is immutable and safe for concurrent use.
@@ -19,12 +20,19 @@ type Screen struct{ rules []rule }
 
 type rule struct {
 	config.ScreenRule
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 }
 
 // ErrTooLong is returned when what stands in place of parts makes a text longer
 // than it may be.
 var ErrTooLong = errors.New("the replacements make the text too long")
+
+// ErrTooSlow is returned when a rule's matches read on so far behind themselves that
+// finding them all takes too long.
+var ErrTooSlow = errors.New("a rule takes too long on this text")
+
+// replaceWork bounds how often each character is read to find what a rule replaces.
+const replaceWork = 64
 
 // Refusal is returned when a rule refuses a text.
 type Refusal struct {
@@ -49,28 +57,29 @@ type Screened struct {
 func New(rules []config.ScreenRule) (*Screen, error) {
 	s := &Screen{}
 	for _, r := range rules {
-		pattern, err := regexp.Compile(r.Pattern)
+		expr, err := pattern.Compile(r.Pattern)
 		if err != nil {
 			return nil, fmt.Errorf("the rule %q: %w", r.Name, err)
 		}
-		s.rules = append(s.rules, rule{r, pattern})
+		s.rules = append(s.rules, rule{r, expr})
 	}
 	return s, nil
 }
 
 // Apply holds a text to the rules, in their order, each to what the one before
-// left. The time is linear in the text for each rule. The error is a *Refusal, or
-// ErrTooLong where a replacement makes it longer than most bytes.
-func (s *Screen) Apply(text string, most int) (Screened, error) {
+// left. The time is linear in the text for each rule. The error is a *Refusal,
+// ErrTooLong where a replacement makes it longer than most bytes, ErrTooSlow, or that
+// of ctx.
+func (s *Screen) Apply(ctx context.Context, text string, most int) (Screened, error) {
 	out := Screened{Text: text}
 	for _, r := range s.rules {
 		switch r.Action {
 		case config.ScreenRefuse:
-			if r.pattern.MatchString(out.Text) {
+			if r.pattern.Match(out.Text) {
 				return Screened{}, r.refusal()
 			}
 		case config.ScreenReplace:
-			changed, err := r.replaced(out.Text, most)
+			changed, err := r.replaced(ctx, out.Text, most)
 			if err != nil {
 				return Screened{}, err
 			}
@@ -83,16 +92,21 @@ func (s *Screen) Apply(text string, most int) (Screened, error) {
 }
 
 // replaced returns text with every match replaced.
-func (r rule) replaced(text string, most int) (string, error) {
-	matches := r.pattern.FindAllStringSubmatchIndex(text, -1)
-	if len(matches) == 0 {
+func (r rule) replaced(ctx context.Context, text string, most int) (string, error) {
+	if !r.pattern.Match(text) {
 		return text, nil
 	}
 	var out []byte
 	at := 0
-	for _, match := range matches {
+	for match, err := range r.pattern.All(ctx, text, 0, replaceWork*len(text)) {
+		if errors.Is(err, pattern.ErrTooMuch) {
+			return "", fmt.Errorf("%w: %q", ErrTooSlow, r.Name)
+		}
+		if err != nil {
+			return "", err
+		}
 		out = append(out, text[at:match[0]]...)
-		out = r.pattern.ExpandString(out, r.Replacement, text, match)
+		out = r.pattern.Expand(out, r.Replacement, text, match)
 		at = match[1]
 		if len(out) > most {
 			return "", ErrTooLong

@@ -33,7 +33,7 @@ func TestRulesApplyInTheirOrder(t *testing.T) {
 		"1234 5678 1234 4711 and 1234567812340815 x": {"[card …4711] and [card …0815] x", []string{"Parts of your message were replaced before it was stored, by the rule “cards” of this host."}},
 		"Tide at Skerryvore, 1234-5678-1234-4711 🙂.": {"Tide at , [card …4711] 🙂.", []string{"Parts of your message were replaced before it was stored, by the rule “cards” of this host.", "Names of places are taken out."}},
 	} {
-		got, err := rules(t).Apply(text, 1000)
+		got, err := rules(t).Apply(t.Context(), text, 1000)
 		if err != nil || got.Text != want.text || !slices.Equal(got.Told, want.told) {
 			t.Errorf("%q became %q, told %q, %v", text, got.Text, got.Told, err)
 		}
@@ -45,7 +45,7 @@ func TestARuleRefusesWithItsSentence(t *testing.T) {
 		"-----BEGIN OPENSSH PRIVATE KEY-----": "Private keys stay at home.",
 		"1234 5678 1234 0000":                 "This host does not take messages that match its rule “leftovers”. Nothing was stored.",
 	} {
-		got, err := rules(t).Apply(text, 1000)
+		got, err := rules(t).Apply(t.Context(), text, 1000)
 		var refused *screen.Refusal
 		if !errors.As(err, &refused) || refused.Message != want || got.Text != "" {
 			t.Errorf("%q: %+v, %v", text, got, err)
@@ -61,10 +61,10 @@ func TestAReplacementCannotGrowWithoutBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Apply(strings.Repeat("a", 1000), 10_000); !errors.Is(err, screen.ErrTooLong) {
+	if _, err := s.Apply(t.Context(), strings.Repeat("a", 1000), 10_000); !errors.Is(err, screen.ErrTooLong) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := s.Apply(strings.Repeat("a", 20), 10_000); err != nil || len(got.Text) != 10_000 {
+	if got, err := s.Apply(t.Context(), strings.Repeat("a", 20), 10_000); err != nil || len(got.Text) != 10_000 {
 		t.Errorf("%d bytes, %v", len(got.Text), err)
 	}
 }
@@ -82,7 +82,7 @@ func FuzzApply(f *testing.F) {
 	f.Add("Skerryvore\xff", 3)
 	s := rules(f)
 	f.Fuzz(func(t *testing.T, text string, most int) {
-		got, err := s.Apply(text, most)
+		got, err := s.Apply(t.Context(), text, most)
 		var refused *screen.Refusal
 		switch {
 		case errors.As(err, &refused):
@@ -98,4 +98,18 @@ func FuzzApply(f *testing.F) {
 			t.Errorf("%q became %q without a word", text, got.Text)
 		}
 	})
+}
+
+func TestARuleThatReadsOnBehindEachMatchIsEnded(t *testing.T) {
+	s, err := screen.New([]config.ScreenRule{{Name: "keys", Pattern: `BEGIN(?s:.*END)?`, Action: config.ScreenReplace}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins := strings.Repeat("BEGIN ", 2000) // each match looks for an END in all that follows
+	if got, err := s.Apply(t.Context(), begins, 1<<20); !errors.Is(err, screen.ErrTooSlow) || got.Text != "" {
+		t.Errorf("%d bytes, %v", len(got.Text), err)
+	}
+	if got, err := s.Apply(t.Context(), begins+"END.", 1<<20); err != nil || got.Text != "." {
+		t.Errorf("%.20q, %v", got.Text, err)
+	}
 }

@@ -573,7 +573,7 @@ func (c *conversation) screen(t *testing.T) func(context.Context, store.Principa
 		t.Fatal(err)
 	}
 	return func(_ context.Context, _ store.Principal, text string) (Screened, error) {
-		out, err := rules.Apply(text, MaxTextBytes)
+		out, err := rules.Apply(context.Background(), text, MaxTextBytes)
 		taken := Screened{Text: out.Text}
 		for _, told := range out.Told {
 			taken.Notices = append(taken.Notices, packet.NewNotice(packet.CodeMessageChanged, told))
