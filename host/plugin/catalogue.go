@@ -118,12 +118,13 @@ func (l listedTool) same(other listedTool) bool {
 }
 
 // canonical writes a JSON value with its keys in order and its numbers as they are. What is
-// no JSON stays as it is.
+// no JSON stays as it is, and so does a value with an object that has a key twice: which of
+// the two counts is the reader's choice, and a model reads both.
 func canonical(data json.RawMessage) string {
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	dec.UseNumber()
 	var value any
-	if err := dec.Decode(&value); err != nil {
+	if err := dec.Decode(&value); err != nil || repeatsKey(json.NewDecoder(strings.NewReader(string(data)))) {
 		return string(data)
 	}
 	out, err := json.Marshal(value)
@@ -131,6 +132,29 @@ func canonical(data json.RawMessage) string {
 		return string(data)
 	}
 	return string(out)
+}
+
+// repeatsKey reads one value, which is JSON, and tells whether an object in it has a key twice.
+func repeatsKey(dec *json.Decoder) bool {
+	begin, err := dec.Token()
+	if err != nil || begin != json.Delim('{') && begin != json.Delim('[') {
+		return false
+	}
+	keys := map[json.Token]bool{}
+	for dec.More() {
+		if begin == json.Delim('{') {
+			key, err := dec.Token()
+			if err != nil || keys[key] {
+				return err == nil
+			}
+			keys[key] = true
+		}
+		if repeatsKey(dec) {
+			return true
+		}
+	}
+	_, _ = dec.Token() // the end of it, in what is JSON
+	return false
 }
 
 // digestOf names a list of tools by its content, in 32 hex digits.
