@@ -7,9 +7,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
 // agent is an agent as the host lists them.
@@ -54,12 +57,33 @@ func ReadInstructions(name string, in io.Reader) (string, error) {
 	return string(data), nil
 }
 
-// AddAgent adds an agent that messages can go to at once.
+// AddAgent adds an agent that messages can go to at once. It says which of its tools are
+// not there yet: they may come with a plugin, or be a slip.
 func AddAgent(ctx context.Context, o Options, c *Client, a NewAgent) error {
 	if err := c.call(ctx, http.MethodPost, "/agents", a, nil); err != nil {
 		return err
 	}
 	printf(o.Err, "added %s\n", a.Name)
+	if len(a.Tools) == 0 {
+		return nil
+	}
+	var reply struct {
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/tools", nil, &reply); err != nil {
+		return err
+	}
+	there := []string{llm.SearchTool}
+	for _, t := range reply.Tools {
+		there = append(there, t.Name)
+	}
+	for _, name := range a.Tools {
+		if !slices.Contains(there, name) && !tool.Reserved(name) {
+			printf(o.Err, "note: no plugin has a tool %s now; `bulkhead plugin list` names the tools\n", name)
+		}
+	}
 	return nil
 }
 
