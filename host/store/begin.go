@@ -124,6 +124,17 @@ func (s *Store) BeginRun(ctx context.Context, p Principal, in BeginRun) (Begun, 
 	return out, nil
 }
 
+// Repeated returns what an earlier request with the same id and hash has begun, false where
+// there was none. Only RequestID and BodyHash of in are looked at. It returns ErrNotFound
+// where that run was deleted, and ErrConflict when the id was used with another hash.
+func (s *Store) Repeated(ctx context.Context, p Principal, in BeginRun) (out Begun, found bool, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		out, err = s.replay(tx, p, in)
+		return err
+	})
+	return out, out.Replayed, err
+}
+
 // replay returns what an earlier request with the same id has begun.
 func (s *Store) replay(tx *bbolt.Tx, p Principal, in BeginRun) (out Begun, err error) {
 	if in.RequestID == "" {

@@ -145,6 +145,39 @@ func TestAnAnswerIsWrittenAgainByTheAgentOfItsQuestion(t *testing.T) {
 	}
 }
 
+// A client whose connection broke before the ack asks again. The message is on disk, so it
+// must not hear that it was refused.
+func TestARepeatedRequestIsAcknowledgedWhateverWasRemovedSince(t *testing.T) {
+	f := newFixture(t, "one", "two")
+	agent := f.addAgent(store.Agent{Name: "Timekeeper"})
+	f.server.Add(llmtest.Answer().Text("Noon."), llmtest.Answer().Text("One."))
+	in := Send{RequestID: "6a0c", Text: "x", AgentID: agent, Models: []string{"two"}}
+	ack := f.send(in)
+	f.read(ack.Run)
+	once := Regenerate{RequestID: "6a0d", MessageID: ack.MessageIDs[0], Models: []string{"two"}}
+	another, err := f.Regenerate(t.Context(), f.owner, once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.read(another.Run)
+	if err := f.store.DeleteAgent(t.Context(), agent); err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	f.open("one") // the model is gone too
+	if got := f.send(in); got.Run != ack.Run || got.UserMessageID != ack.UserMessageID || got.Text != "" {
+		t.Errorf("%+v became %+v", ack, got)
+	}
+	if got, err := f.Regenerate(t.Context(), f.owner, once); err != nil || got.Run != another.Run {
+		t.Errorf("%+v became %+v, %v", another, got, err)
+	}
+	in.Text = "y"
+	var refused *Error
+	if _, err := f.Send(t.Context(), f.owner, in); !errors.As(err, &refused) || refused.Code != CodeConflict {
+		t.Errorf("another body: %v", err)
+	}
+}
+
 // A host that is brought up to date in the middle of a conversation still knows a
 // repeated request.
 func TestARequestWithoutAnAgentHashesAsItAlwaysDid(t *testing.T) {

@@ -59,7 +59,11 @@ func (s *Service) goOn(ctx context.Context, p store.Principal, in Continue, only
 		Continue
 		OnlyHeld bool
 	}{in, onlyHeld}
-	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(body), SessionID: m.Session, Continue: m.ID, OnlyHeld: onlyHeld, Agent: m.Agent}
+	sum := hash(body)
+	if ack, repeated, err := s.repeated(ctx, p, in.RequestID, sum, ""); repeated || err != nil {
+		return ack, err
+	}
+	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: sum, SessionID: m.Session, Continue: m.ID, OnlyHeld: onlyHeld, Agent: m.Agent}
 	return s.begin(ctx, p, begin, []string{m.Model}, selection{allow: m.Allowed}, CodeUnknownMessage)
 }
 

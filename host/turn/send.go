@@ -78,10 +78,13 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 	if err := checkText(in.Text); err != nil {
 		return Ack{}, err
 	}
+	body, sent := hash(in), in.Text // what the person sent
+	if ack, repeated, err := s.repeated(ctx, p, in.RequestID, body, sent); repeated || err != nil {
+		return ack, err
+	}
 	if err := s.checkFiles(ctx, p, in.Files); err != nil {
 		return Ack{}, err
 	}
-	body, sent := hash(in), in.Text // what the person sent
 	screened, err := s.screen(ctx, p, in.Text)
 	if err != nil {
 		return Ack{}, err
@@ -106,6 +109,29 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 		ack.Text = in.Text
 	}
 	return ack, err
+}
+
+// repeated returns the Ack of a request that was taken before. What it named, such as an
+// agent or a model, may be gone since: it was there when it counted. sent is the text of the
+// request, "" for none.
+func (s *Service) repeated(ctx context.Context, p store.Principal, request, body, sent string) (Ack, bool, error) {
+	begun, found, err := s.Store.Repeated(ctx, p, store.BeginRun{RequestID: request, BodyHash: body})
+	if err != nil {
+		return Ack{}, false, s.fault(err, CodeUnknownSession)
+	}
+	ack := ackOf(begun)
+	if sent != "" && begun.UserMessage.Text != sent {
+		ack.Text = begun.UserMessage.Text
+	}
+	return ack, found, nil
+}
+
+// ackOf says what has begun.
+func ackOf(begun store.Begun) Ack {
+	return Ack{
+		Run: begun.Run.ID, Epoch: begun.Run.Epoch, SessionID: begun.Session.ID,
+		UserMessageID: begun.UserMessage.ID, MessageIDs: begun.Run.Responses,
+	}
 }
 
 // maxNameBytes is the greatest length of the name of a tool in an allow-list.
@@ -157,7 +183,11 @@ func (s *Service) Regenerate(ctx context.Context, p store.Principal, in Regenera
 	if err != nil {
 		return Ack{}, s.fault(err, CodeUnknownMessage)
 	}
-	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: hash(in), SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent, Allowed: m.Allowed}
+	body := hash(in)
+	if ack, repeated, err := s.repeated(ctx, p, in.RequestID, body, ""); repeated || err != nil {
+		return ack, err
+	}
+	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: body, SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent, Allowed: m.Allowed}
 	return s.begin(ctx, p, begin, in.Models, selection{allow: m.Allowed}, CodeUnknownMessage)
 }
 
@@ -218,10 +248,7 @@ func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRu
 		}
 		return Ack{}, s.fault(err, missing)
 	}
-	return Ack{
-		Run: begun.Run.ID, Epoch: begun.Run.Epoch, SessionID: begun.Session.ID,
-		UserMessageID: begun.UserMessage.ID, MessageIDs: begun.Run.Responses,
-	}, nil
+	return ackOf(begun), nil
 }
 
 func (s *Service) models(names []string) ([]llm.Model, error) {
