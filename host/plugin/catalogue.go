@@ -53,12 +53,13 @@ func (c catalogue) before(name string) *listedTool {
 
 // offers reports whether a tool is offered.
 func (c catalogue) offers(name string) bool {
-	return slices.ContainsFunc(c.offered(), func(l listedTool) bool { return l.Name == name })
+	return names(c.offered(), name)
 }
 
 // list returns the catalogue after the module listed its tools again. Where that followed
 // what an operator did, tools of new names count as seen; one that was seen and is another
-// now never does.
+// now never does, nor one that was held before: an act that has nothing to do with it is no
+// look at it.
 func (c catalogue) list(tools []listedTool, byOperator bool) catalogue {
 	next := catalogue{c.seen, tools}
 	if !byOperator {
@@ -66,11 +67,16 @@ func (c catalogue) list(tools []listedTool, byOperator bool) catalogue {
 	}
 	var fresh []listedTool
 	for _, l := range tools {
-		if c.before(l.Name) == nil {
+		if c.before(l.Name) == nil && !names(c.listed, l.Name) {
 			fresh = append(fresh, l)
 		}
 	}
 	return next.see(fresh)
+}
+
+// names reports whether a list has a tool of that name.
+func names(list []listedTool, name string) bool {
+	return slices.ContainsFunc(list, func(l listedTool) bool { return l.Name == name })
 }
 
 // accept returns the catalogue after somebody saw the held tools, digest saying which.
@@ -90,11 +96,11 @@ func (c catalogue) see(tools []listedTool) catalogue {
 		return c
 	}
 	seen := slices.DeleteFunc(slices.Clone(c.seen), func(old listedTool) bool {
-		return slices.ContainsFunc(tools, func(l listedTool) bool { return l.Name == old.Name })
+		return names(tools, old.Name)
 	})
 	seen = append(seen, tools...)
 	for i := 0; i < len(seen) && len(seen) > maxSeen; {
-		if slices.ContainsFunc(c.listed, func(l listedTool) bool { return l.Name == seen[i].Name }) {
+		if names(c.listed, seen[i].Name) {
 			i++
 			continue
 		}

@@ -37,9 +37,10 @@ func TestNoToolIsOfferedThatNobodySaw(t *testing.T) {
 			case 0:
 				c = c.list(draw(), false)
 			case 1:
+				waiting := c.held()
 				c = c.list(draw(), true)
 				for _, l := range c.listed {
-					if _, known := seen[l.Name]; !known {
+					if _, known := seen[l.Name]; !known && !names(waiting, l.Name) {
 						seen[l.Name] = l.Description
 					}
 				}
@@ -69,6 +70,14 @@ func TestNoToolIsOfferedThatNobodySaw(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAnotherActOfAnOperatorReleasesNoHeldTool(t *testing.T) {
+	first, added := toolNamed(1, 1), toolNamed(2, 1)
+	c := installedList([]listedTool{first}).list([]listedTool{first, added}, false).list([]listedTool{first, added}, true)
+	if len(c.offered()) != 1 || len(c.held()) != 1 {
+		t.Errorf("%d offered, %d held", len(c.offered()), len(c.held()))
+	}
 }
 
 func TestOnlyWhatIsReadMakesAToolAnother(t *testing.T) {
