@@ -3,7 +3,7 @@ import { answer, ask, composer, ended, expect, pick, prose, test } from './page'
 
 test('a question is answered from documents, with the tool call and each source open to view', async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByText('The built-in extractive model quotes your documents')).toBeVisible();
+  await expect(page.getByText('The built-in model quotes your documents')).toBeVisible();
   await page.getByRole('button', { name: 'How do I declare a capability?', exact: true }).click();
   await composer(page).press('Enter');
   await ended(page);

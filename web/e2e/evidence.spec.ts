@@ -125,7 +125,7 @@ test('each way in which a call ends has its words', async ({ page }) => {
   await page.goto('/');
   await ask(page, 'Try everything.');
   await stage.play((p) => p.obj.type === 'approval_request');
-  await expect(page.locator('.card').last()).toContainText('waiting for your answer');
+  await expect(page.locator('.card').last()).toContainText('waits for you');
   await stage.play();
   await ended(page);
   const facts = page.locator('.card .facts > span:first-child');
@@ -133,7 +133,7 @@ test('each way in which a call ends has its words', async ({ page }) => {
   const denied = page.locator('.card').first();
   await denied.getByRole('button').first().click();
   await expect(denied).toContainText('leads into the local network');
-  await expect(denied).toContainText('http · denied · 0 B');
+  await expect(denied).toContainText('http · denied');
 });
 
 test('an answer that ends elsewhere is marked in the list until it is looked at', async ({ page }) => {

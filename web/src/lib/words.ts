@@ -88,7 +88,7 @@ export const hasFailed = (block: Pick<ToolBlock, 'outcome' | 'held'>): boolean =
 export function toolResult(block: ToolBlock): string {
   if (block.held !== '') return HELD[block.held].short;
   if (block.outcome !== null && block.outcome !== 'ok') return outcomeWord(block.outcome);
-  if (isAsking(block)) return 'waiting for your answer';
+  if (isAsking(block)) return 'waits for you';
   if (block.children.length > 0) return count(callsOf(block).length, 'call');
   if (block.documents.length > 0) return count(block.documents.length, 'document');
   if (block.files.length > 0) return count(block.files.length, 'file');

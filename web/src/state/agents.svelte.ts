@@ -35,7 +35,7 @@ class Agents {
       this.error = '';
       this.loaded = true;
     } catch (error) {
-      this.error = `Agents can't be shown. ${(error as Error).message}`;
+      this.error = `The agents can't be listed. ${(error as Error).message}`;
     }
   }
 

@@ -31,7 +31,7 @@ class Knowledge {
       this.items = (await api.documents()).documents ?? [];
       this.error = '';
     } catch (error) {
-      this.error = (error as Error).message;
+      this.error = `The documents can't be listed. ${(error as Error).message}`;
     }
     this.loaded = true;
   }

@@ -24,7 +24,7 @@ class Memories {
       this.items = (await api.memories()).memories ?? [];
       this.error = '';
     } catch (error) {
-      this.error = `Memories can't be shown. ${(error as Error).message}`;
+      this.error = `The memories can't be listed. ${(error as Error).message}`;
     }
     this.loaded = true;
   }
