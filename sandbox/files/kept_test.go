@@ -64,6 +64,44 @@ func TestKeptWorkspaceIsATreeOfFiles(t *testing.T) {
 	}
 }
 
+// A folder that is moved takes what is in it along: what a guest can make must be opened again.
+func TestAKeptFolderThatWasMovedIntoADeepOneOpensAgain(t *testing.T) {
+	k := files.NewKept(t.TempDir(), noon)
+	w, done, err := k.Open(t.Context(), "p", "u", 1<<20, freely)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep := func(name string, n int) string {
+		for i := range n {
+			if i > 0 {
+				name += "/d"
+			}
+			if err := w.Mkdir(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return name
+	}
+	target := deep("a", 40)
+	deep("b", 30)
+	deep("c", 20)
+	if err := w.Rename("b", target+"/b"); !errors.Is(err, vfs.ErrNameTooLong) {
+		t.Errorf("beyond the deepest path: %v", err)
+	}
+	if err := w.Rename("c", target+"/c"); err != nil {
+		t.Error(err)
+	}
+	if err := done(); err != nil {
+		t.Fatal(err)
+	}
+	again := keep(t, k, "p", "u", 1<<20)
+	for _, name := range []string{"b", target + "/c"} {
+		if _, err := again.Stat(name); err != nil {
+			t.Errorf("%s: %v", name[:1], err)
+		}
+	}
+}
+
 func TestQuotaBoundsWhateverIsDoneOnDisk(t *testing.T) {
 	const quota = 20_000
 	var n int

@@ -114,6 +114,14 @@ func (n *node) parent(name string) (*node, string, error) {
 	return dir, last, nil
 }
 
+// height is how many levels there are below a node.
+func (n *node) height() (levels int) {
+	for _, child := range n.children {
+		levels = max(levels, 1+child.height())
+	}
+	return levels
+}
+
 func (n *node) info(writable bool) vfs.Info {
 	return vfs.Info{Name: n.name, Dir: n.dir, Size: n.size + int64(len(n.data)), Modified: n.modified, Inode: n.inode, Writable: writable}
 }
@@ -324,6 +332,8 @@ func (w *Workspace) Rename(from, to string) error {
 		return vfs.ErrNotDir
 	case old != nil && len(old.children) > 0:
 		return vfs.ErrNotEmpty
+	case strings.Count(to, "/")+n.height() >= maxDepth:
+		return vfs.ErrNameTooLong // of what is in it
 	}
 	more := max(0, int64(len(name)-len(last)))
 	if err := w.take(more); err != nil {
