@@ -156,6 +156,8 @@ export const PLACES: Screen[] = [
       await page.goto('/#/knowledge');
       await expect(page.getByText('There are no documents yet.')).toBeVisible();
     },
+    // What the place is for is there at every width.
+    again: async (page) => await expect(page.getByRole('button', { name: 'Add documents' })).toBeVisible(),
   },
   {
     name: 'knowledge, loading',
