@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,6 +81,30 @@ func TestAChangeRightAfterTheHandshakeReachesTheClient(t *testing.T) {
 	}
 	if w.events[0].ID != "early" {
 		t.Errorf("the first event is %+v", w.events[0])
+	}
+}
+
+// TestSigningOutEndsSocketsThatAreJustOpening signs out while sockets open: each is
+// refused or closed, and none goes on.
+func TestSigningOutEndsSocketsThatAreJustOpening(t *testing.T) {
+	h := newHost(t)
+	var dials sync.WaitGroup
+	opened := make(chan *websocket.Conn, 32)
+	for range cap(opened) {
+		dials.Go(func() {
+			if conn, _, err := websocket.Dial(t.Context(), h.base+apiRoot+"/ws", h.dialOptions()); err == nil {
+				opened <- conn
+			}
+		})
+	}
+	h.call("POST", apiRoot+"/sign-out", "", http.StatusNoContent, nil)
+	dials.Wait()
+	close(opened)
+	for conn := range opened {
+		if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
+			t.Errorf("a socket of somebody who signed out: %v", err)
+		}
+		conn.CloseNow()
 	}
 }
 

@@ -52,6 +52,13 @@ func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
 		return
 	}
 	defer s.leave(k)
+	// Whoever signed out before the socket was remembered has not closed it.
+	if who.cookie != "" {
+		if _, err := s.cfg.Store.UserByCookie(s.ctx, who.cookie); err != nil {
+			conn.Close(websocket.StatusPolicyViolation, "signed out")
+			return
+		}
+	}
 	s.cfg.Logger.Info("a socket opened", "request", who.request, "user", who.UserID)
 	k.serve(s.ctx)
 	s.cfg.Logger.Info("a socket closed", "request", who.request, "user", who.UserID)

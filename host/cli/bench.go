@@ -24,10 +24,11 @@ func Bench(ctx context.Context, o Options, names []string) error {
 	return json.NewEncoder(o.Out).Encode(results)
 }
 
+// benchLine is a figure as a line. A ratio above 1 is in our favour.
 func benchLine(r bench.Result) string {
 	line := fmt.Sprintf("%-34s %10.3g %s", r.Name, r.Value, r.Unit)
 	if r.Reference != nil {
-		line += fmt.Sprintf("   %s %.3g, ratio %.3g", *r.Reference, *r.ReferenceValue, *r.Ratio)
+		line += fmt.Sprintf("   %s %.3g %s, ratio %.3g", *r.Reference, *r.ReferenceValue, r.Unit, *r.Ratio)
 	}
 	return strings.TrimRight(line, " ")
 }
