@@ -87,6 +87,6 @@ test('the test of a model that is down says so in words', async ({ page }) => {
   await page.goto('/#/models');
   const row = page.getByRole('listitem').filter({ hasText: 'absent' });
   await row.getByRole('button', { name: 'Test absent' }).click();
-  await expect(row).toContainText('This model can’t be asked yet.');
+  await expect(row).toContainText("This model can't be asked yet.");
   await expect(row).toContainText('Nothing answers at 127.0.0.1:');
 });

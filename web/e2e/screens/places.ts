@@ -113,7 +113,7 @@ export const PLACES: Screen[] = [
       await page.getByText('Advanced', { exact: true }).click();
       const row = page.getByRole('listitem').filter({ hasText: 'absent' });
       await row.getByRole('button', { name: 'Test absent' }).click();
-      await expect(row).toContainText('This model can’t be asked yet.');
+      await expect(row).toContainText("This model can't be asked yet.");
     },
   },
   {

@@ -90,7 +90,7 @@ describe('canGoOn', () => {
     expect(ended(...says('One'), fails(true), stop('error'))).toBe(true);
   });
 
-  it('does not hold of what is complete, goes on, has nothing or can’t be asked again', () => {
+  it("does not hold of what is complete, goes on, has nothing or can't be asked again", () => {
     expect(ended(...says('One.'), stop('completed'))).toBe(false);
     expect(ended(...says('One'))).toBe(false);
     expect(ended(stop('user_cancelled'))).toBe(false);
