@@ -87,7 +87,7 @@ func (r *rewriter) instruction(dst, code []byte, in *wasmbin.Instr, dead bool) [
 		}
 		return dst
 	}
-	if isRange(in.Op) && !dead {
+	if in.Op.IsRange() && !dead {
 		dst = r.chargeRange(dst, in.Op)
 	}
 	dst = r.shift.AppendInstr(dst, code, in)

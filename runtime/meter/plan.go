@@ -134,7 +134,7 @@ func (p *planner) step(in *wasmbin.Instr) error {
 	case wasmbin.OpCall, wasmbin.OpCallIndirect:
 		p.calls = true
 	default:
-		p.ranges = p.ranges || isRange(in.Op)
+		p.ranges = p.ranges || in.Op.IsRange()
 	}
 	return nil
 }
@@ -289,15 +289,4 @@ func (p *planner) settle() {
 		e.check = false
 	}
 	p.points = slices.DeleteFunc(p.points, func(n point) bool { return n.cost == 0 && !n.check })
-}
-
-// isRange reports whether an instruction works on a range whose size is its topmost
-// operand.
-func isRange(op wasmbin.Op) bool {
-	switch op {
-	case wasmbin.OpMemoryGrow, wasmbin.OpMemoryInit, wasmbin.OpMemoryCopy, wasmbin.OpMemoryFill,
-		wasmbin.OpTableInit, wasmbin.OpTableCopy, wasmbin.OpTableGrow, wasmbin.OpTableFill:
-		return true
-	}
-	return false
 }

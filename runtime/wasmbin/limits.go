@@ -27,8 +27,9 @@ type Limits struct {
 	// 1,000 locals took a minute and 1.2 GB.
 	Merges, TotalMerges int
 	// Blocks is the number of blocks of one function as the compiler makes them: 1 for a
-	// block, a br_if and each label of a br_table, 3 for an if, 24 for a loop, whose
-	// copy with fuel has eight, in places where each costs three times as much. Pairs is
+	// block, a br_if and each label of a br_table, 3 for an if and an operation on a range
+	// (9 for one that fills), 24 for a loop, whose copy with fuel has eight, in places where
+	// each costs three times as much. Pairs is
 	// the sum over all functions of half the square of that. To find the loops the
 	// compiler goes from each block back to the function's beginning: 1 MB of ifs, one
 	// after the other, took it a quarter of an hour.

@@ -16,6 +16,7 @@ func bomb(locals uint32, code ...[]byte) []byte {
 	var m wasmtest.Module
 	body := append(wasmbin.AppendU32([]byte{1}, locals), byte(wasmbin.I32))
 	m.Function(nil, nil, append(append(body, bytes.Join(code, nil)...), 0x0b))
+	m.Memory(1)
 	return m.Bytes()
 }
 
@@ -55,6 +56,8 @@ func TestCodeThatTheCompilerMustNotSee(t *testing.T) {
 		"many labels":    {bomb(0, tables), "blocks and branches"},
 		"ifs":            {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 13_334)), "blocks and branches"},
 		"loops":          {bomb(0, bytes.Repeat(slices.Concat(loop, []byte{0x41, 0, 0x0d, 0, 0x0b}), 1_601)), "blocks and branches"},
+		"ranges":         {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x40, 0, 0x1a}, 13_334)), "blocks and branches"},
+		"ranges, filled": {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x41, 0, 0x41, 0, 0xfc, 11, 0}, 4_445)), "blocks and branches"},
 		"nested loops":   {bomb(0, nest(loop, 1_667)), "blocks and branches"},
 		"functions":      {crowd(6, bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 13_000)), "pairs of blocks"},
 		"moved values":   {wide.Bytes(), "moved"},

@@ -164,3 +164,13 @@ func vectorShape(op Op) shape {
 	}
 	return shapeUnknown
 }
+
+// IsRange tells whether an instruction works on a whole range of a memory or a table, whose
+// size is its topmost operand.
+func (op Op) IsRange() bool {
+	switch op {
+	case OpMemoryGrow, OpMemoryInit, OpMemoryCopy, OpMemoryFill, OpTableInit, OpTableCopy, OpTableGrow, OpTableFill:
+		return true
+	}
+	return false
+}

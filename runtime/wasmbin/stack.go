@@ -121,10 +121,12 @@ func (v *validator) move(n int) error {
 	return nil
 }
 
-// The blocks that the compiler makes of an if and of a loop, whose copy with fuel counts.
+// The blocks that the compiler makes of an if and of a loop, whose copy with fuel counts, and
+// of an operation that fills.
 const (
 	ifBlocks   = 3
 	loopBlocks = 24
+	fillBlocks = 6
 )
 
 // makes counts n blocks of the compiler.
@@ -153,6 +155,20 @@ func (v *validator) counts(op Op) error {
 		return err
 	}
 	return v.merge(op)
+}
+
+// ranges counts what the compiler makes of an operation on a range: its copy with fuel has
+// an if, and those that fill have loops.
+func (v *validator) ranges(op Op) error {
+	if !op.IsRange() {
+		return nil
+	}
+	if op == OpMemoryFill || op == OpTableFill {
+		if err := v.makes(fillBlocks); err != nil {
+			return err
+		}
+	}
+	return v.counts(OpIf)
 }
 
 // merge counts a block against the function's locals.

@@ -35,6 +35,9 @@ func (v *validator) function(i int, body Body) error {
 }
 
 func (v *validator) instruction(in *Instr) error {
+	if err := v.ranges(in.Op); err != nil {
+		return err
+	}
 	if s := signatureOf(in.Op); s.known {
 		return v.fixed(in, s)
 	}
