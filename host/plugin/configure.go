@@ -45,6 +45,7 @@ func (m *Manager) Configure(ctx context.Context, operator, plugin string, change
 	if err != nil {
 		return err
 	}
+	defer p.act()()
 	err = m.config.Storage.Update(func(tx Tx) error {
 		config := map[string]string{}
 		if data, found := tx.Get(configKey(plugin)); found {

@@ -68,6 +68,7 @@ func (m *Manager) SetGrant(ctx context.Context, operator, plugin string, g capab
 	if err != nil {
 		return err
 	}
+	defer p.act()()
 	if err := m.grants.put(plugin, g); err != nil {
 		return fmt.Errorf("set a grant: %w", err)
 	}

@@ -23,6 +23,8 @@ type installed struct {
 	listing   chan struct{}
 	// stale tells that the plugin is to be asked for its tools again.
 	stale atomic.Bool
+	// acts counts the operators' changes that the plugin was not asked about yet.
+	acts atomic.Int32
 
 	// turn holds a token while the module is loaded or closed, and guards the
 	// fields below.

@@ -23,6 +23,15 @@ const listCall = "list_tools"
 // errHeld is returned by AcceptTools for a list that is not the one that was seen.
 var errHeld = errors.New("other tools are held now")
 
+// act begins an operator's change of what the tools of a plugin depend on. It is over when
+// the function that act returns is called, after the plugin was asked again. A list that the
+// plugin announced itself and that is made in between may show the change already and would
+// pass for the plugin's own doing, so it is dropped: the operator's follows.
+func (p *installed) act() (over func()) {
+	p.acts.Add(1)
+	return func() { p.acts.Add(-1) }
+}
+
 // relist asks a plugin for its tools and keeps what it says. byOperator says that it follows
 // what an operator did. After an error the list is as it was.
 func (m *Manager) relist(ctx context.Context, p *installed, byOperator bool) error {
@@ -36,6 +45,9 @@ func (m *Manager) relist(ctx context.Context, p *installed, byOperator bool) err
 	tools, err := m.askForTools(ctx, p)
 	if err != nil {
 		return fmt.Errorf("list the tools of plugin %q again: %w", p.record.Name, err)
+	}
+	if !byOperator && p.acts.Load() > 0 {
+		return nil
 	}
 	return m.change(ctx, p, func(c catalogue) (catalogue, error) { return c.list(tools, byOperator), nil })
 }
