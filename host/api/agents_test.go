@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
@@ -51,17 +50,7 @@ func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 	}
 
 	operator := h.cookie
-	user, err := h.store.CreateUser(t.Context(), "eve", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, _, err := h.store.CreateLink(t.Context(), user.ID, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.cookie, _, err = h.store.RedeemLink(t.Context(), token); err != nil {
-		t.Fatal(err)
-	}
+	h.become("eve", false)
 	var list all
 	if h.call("GET", apiRoot+"/agents", "", http.StatusOK, &list); len(list.Agents) != 1 || list.Agents[0].ID != tutor.Agent.ID {
 		t.Errorf("%+v", list)

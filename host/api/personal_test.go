@@ -15,9 +15,9 @@ import (
 )
 
 // become signs in as a new user.
-func (h *testHost) become(name string) {
+func (h *testHost) become(name string, operator bool) {
 	h.t.Helper()
-	user, err := h.store.CreateUser(h.t.Context(), name, true)
+	user, err := h.store.CreateUser(h.t.Context(), name, operator)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestMemoriesAreWrittenListedChangedAndDeleted(t *testing.T) {
 	}
 	one := apiRoot + "/memories/" + tea.Memory.ID
 	owner := h.cookie
-	h.become("eve")
+	h.become("eve", true)
 	if h.call("GET", apiRoot+"/memories", "", http.StatusOK, &list); len(list.Memories) != 0 {
 		t.Errorf("eve sees %+v", list)
 	}
@@ -142,7 +142,7 @@ func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 		t.Errorf("%+v", whole)
 	}
 	owner := h.cookie
-	h.become("eve")
+	h.become("eve", true)
 	for _, method := range []string{"GET", "DELETE"} {
 		h.fails(h.request(method, apiRoot+"/files/"+file.ID, ""), http.StatusNotFound, "unknown_file")
 	}

@@ -72,7 +72,7 @@ func TestAPictureIsAttachedSentAndShownToItsOwnerOnly(t *testing.T) {
 		t.Errorf("%+v", detail.Messages[0])
 	}
 	owner := h.cookie
-	h.become("eve")
+	h.become("eve", true)
 	h.fails(h.request("GET", shown, ""), http.StatusNotFound, "unknown_file")
 	h.fails(h.request("POST", newMessages, sendWithFiles("Mine?", file.ID)), http.StatusNotFound, "unknown_file")
 	h.cookie = ""

@@ -422,17 +422,7 @@ func TestNobodyReadsWhatIsAnothers(t *testing.T) {
 	var ack postAck
 	h.call("POST", newMessages, sendJSONBody("What?"), http.StatusAccepted, &ack)
 	h.waitFor(ack.Run)
-	user, err := h.store.CreateUser(t.Context(), "eve", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, _, err := h.store.CreateLink(t.Context(), user.ID, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.cookie, _, err = h.store.RedeemLink(t.Context(), token); err != nil {
-		t.Fatal(err)
-	}
+	h.become("eve", true)
 	h.fails(h.request("GET", apiRoot+"/sessions/"+ack.SessionID, ""), http.StatusNotFound, "unknown_session")
 	h.fails(h.request("GET", apiRoot+"/runs/"+ack.Run+"/packets", ""), http.StatusNotFound, "unknown_run")
 	h.fails(h.request("GET", apiRoot+"/runs/"+ack.Run+"/events", ""), http.StatusNotFound, "unknown_run")
