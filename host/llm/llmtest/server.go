@@ -90,8 +90,9 @@ type Server struct {
 	replies  []*Reply
 	answer   func(Request) *Reply
 	requests []Request
+	ended    int // replies that are over, for whatever reason
 	models   []string
-	arrived  chan struct{} // closed and replaced with each request
+	changed  chan struct{} // closed and replaced with each request and each end
 	closed   bool
 }
 
@@ -106,7 +107,7 @@ func Listen(address string, extra http.Handler, replies ...*Reply) (*Server, err
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s := &Server{listener: listener, served: make(chan struct{}), replies: replies, models: []string{"scripted"}, arrived: make(chan struct{})}
+	s := &Server{listener: listener, served: make(chan struct{}), replies: replies, models: []string{"scripted"}, changed: make(chan struct{})}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.complete)
@@ -170,19 +171,36 @@ func (s *Server) Requests() []Request {
 
 // WaitRequests waits until n completions were asked for.
 func (s *Server) WaitRequests(ctx context.Context, n int) error {
+	return s.wait(ctx, "request", n, func() int { return len(s.requests) })
+}
+
+// WaitEnded waits until n replies are over: given whole, broken off, or left by
+// the client, which a held reply notices at once.
+func (s *Server) WaitEnded(ctx context.Context, n int) error {
+	return s.wait(ctx, "end of reply", n, func() int { return s.ended })
+}
+
+// wait returns when count, called with s.mu held, is at least n.
+func (s *Server) wait(ctx context.Context, what string, n int, count func() int) error {
 	for {
 		s.mu.Lock()
-		have, arrived := len(s.requests), s.arrived
+		have, changed := count(), s.changed
 		s.mu.Unlock()
 		if have >= n {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for request %d, have %d: %w", n, have, ctx.Err())
-		case <-arrived:
+			return fmt.Errorf("waiting for %s %d, have %d: %w", what, n, have, ctx.Err())
+		case <-changed:
 		}
 	}
+}
+
+// notify wakes those who wait. The caller holds s.mu.
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
@@ -202,6 +220,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.handlers.Done()
+	defer s.end()
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client left
@@ -227,12 +246,19 @@ func (s *Server) enter() bool {
 	return true
 }
 
+// end counts a reply as over.
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended++
+	s.notify()
+}
+
 // next records a request and takes its reply.
 func (s *Server) next(req Request) *Reply {
 	s.mu.Lock()
 	s.requests = append(s.requests, req)
-	close(s.arrived)
-	s.arrived = make(chan struct{})
+	s.notify()
 	answer := s.answer
 	var reply *Reply
 	if len(s.replies) > 0 {

@@ -297,53 +297,49 @@ func TestRefusedFieldsAreLearnedOnce(t *testing.T) {
 }
 
 func TestLeavingTheRangeEndsTheRequest(t *testing.T) {
-	gone := make(chan struct{})
-	e := newEndpoint(t, nil, llmtest.Answer().Text("a", "b").Wait(func(ctx context.Context) error {
-		<-ctx.Done()
-		close(gone)
-		return ctx.Err()
-	}))
+	e := newEndpoint(t, nil, llmtest.Answer().Text("a", "b").Gate(nil))
 	for ev, err := range e.model.Stream(t.Context(), question) {
 		if err != nil || ev == nil {
 			t.Fatal(ev, err)
 		}
 		break
 	}
-	<-gone
+	if err := e.WaitEnded(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestCancelEndsTheRequestAtOnce(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		head *llmtest.Reply
-	}{
-		{"before the headers", nil},
-		{"in the middle", llmtest.Answer().Text("a")},
+	held := make(chan struct{}, 1)
+	for name, reply := range map[string]*llmtest.Reply{
+		"before the headers": llmtest.Hang(),
+		"in the middle": llmtest.Answer().Text("a").Wait(func(ctx context.Context) error {
+			held <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}),
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			reply := llmtest.Hang()
-			gone := make(chan struct{})
-			if c.head != nil {
-				reply = c.head.Wait(func(ctx context.Context) error {
-					<-ctx.Done()
-					close(gone)
-					return ctx.Err()
-				})
-			} else {
-				close(gone)
-			}
+		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, nil, reply)
 			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			go func() {
-				if e.WaitRequests(t.Context(), 1) == nil {
-					cancel()
+				defer cancel()
+				if err := e.WaitRequests(t.Context(), 1); err != nil || name == "before the headers" {
+					return
+				}
+				select {
+				case <-held:
+				case <-t.Context().Done():
 				}
 			}()
 			_, err := collect(ctx, e.model, question)
 			if !errors.Is(err, context.Canceled) || err != ctx.Err() {
 				t.Errorf("got %v", err)
 			}
-			<-gone
+			if err := e.WaitEnded(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
 		})
 	}
 }
