@@ -56,10 +56,24 @@ type testHost struct {
 	client *http.Client
 }
 
+// patience is how long a test waits for what must come: more than any machine needs, so
+// that a test that waits in vain fails with a sentence.
+const patience = 2 * time.Minute
+
 // ticks is a clock whose waits end when the test says.
 type ticks struct{ c chan time.Time }
 
 func (k *ticks) after(time.Duration) (<-chan time.Time, func()) { return k.c, func() {} }
+
+// silence ends the wait of one reader, as if nothing had come for a while.
+func (h *testHost) silence() {
+	h.t.Helper()
+	select {
+	case h.quiet.c <- time.Time{}:
+	case <-time.After(patience):
+		h.t.Fatal("no reader waits for the silence after which heartbeats go out")
+	}
+}
 
 // only is a catalog of one model.
 type only struct{ llm.Model }
@@ -124,14 +138,20 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	}
 	h.server = New(cfg)
 	served := make(chan error, 1)
-	go func() { served <- h.server.Serve(ln) }()
+	go func() {
+		err := h.server.Serve(ln)
+		if errors.Is(err, ErrStopped) { // the test was over before it began
+			err = nil
+		}
+		served <- err
+	}()
 	token, _, err := h.store.CreateLink(t.Context(), owner.ID, time.Hour)
 	must(err)
 	h.cookie, _, err = h.store.RedeemLink(t.Context(), token)
 	must(err)
-	h.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{}}
+	h.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{}, Timeout: patience}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		h.client.CloseIdleConnections()
 		err := errors.Join(h.server.Shutdown(ctx), <-served, h.turns.Close(ctx), h.model.Close(), base.Close(), h.store.Close())

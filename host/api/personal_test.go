@@ -70,25 +70,24 @@ func TestMemoriesAreWrittenListedChangedAndDeleted(t *testing.T) {
 	}
 }
 
-// event waits for the next event.
+// event waits for the next event that nobody has looked at.
 func (w *wire) event() Event {
 	w.t.Helper()
-	for {
-		_, data, err := w.conn.Read(w.t.Context())
-		if err != nil {
-			w.t.Fatal(err)
-		}
+	for len(w.events) == 0 {
 		var head struct {
 			Type string
 			Event
 		}
-		if err := json.Unmarshal(data, &head); err != nil {
+		if err := json.Unmarshal(w.frame(), &head); err != nil {
 			w.t.Fatal(err)
 		}
 		if head.Type == "event" {
-			return head.Event
+			w.events = append(w.events, head.Event)
 		}
 	}
+	e := w.events[0]
+	w.events = w.events[1:]
+	return e
 }
 
 type filesReply struct {

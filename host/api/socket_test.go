@@ -3,12 +3,12 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
@@ -26,6 +26,9 @@ type wire struct {
 	// packets are those that came while something else was waited for.
 	packets []packet.Packet
 	events  []Event
+	// came counts the frames that were read, and last is the latest of them.
+	came int
+	last []byte
 }
 
 // frameIn is a server frame as a client reads it.
@@ -76,11 +79,8 @@ func TestAChangeRightAfterTheHandshakeReachesTheClient(t *testing.T) {
 		t.Fatalf("%+v", pong)
 	}
 	hub.Broadcast(Event{Topic: "agent", ID: "late", Change: "created"})
-	if len(w.events) == 0 {
-		w.events = append(w.events, w.event())
-	}
-	if w.events[0].ID != "early" {
-		t.Errorf("the first event is %+v", w.events[0])
+	if first := w.event(); first.ID != "early" {
+		t.Errorf("the first event is %+v", first)
 	}
 }
 
@@ -101,9 +101,7 @@ func TestSigningOutEndsSocketsThatAreJustOpening(t *testing.T) {
 	dials.Wait()
 	close(opened)
 	for conn := range opened {
-		if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
-			t.Errorf("a socket of somebody who signed out: %v", err)
-		}
+		(&wire{t: t, conn: conn}).closes(websocket.StatusPolicyViolation)
 		conn.CloseNow()
 	}
 }
@@ -131,14 +129,47 @@ func (w *wire) write(frame string) {
 	}
 }
 
+// next returns the next frame, or how the socket ended; it waits as long as a test has
+// patience.
+func (w *wire) next() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	_, data, err := w.conn.Read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("after %d frames, the last %s: %w", w.came, clip(string(w.last), 300), err)
+	}
+	w.came, w.last = w.came+1, data
+	return data, nil
+}
+
+// frame returns the next frame, which must come.
+func (w *wire) frame() []byte {
+	w.t.Helper()
+	data, err := w.next()
+	if err != nil {
+		w.t.Fatal("no frame came ", err)
+	}
+	return data
+}
+
+// closes reads until the server closes the socket, with a status.
+func (w *wire) closes(status websocket.StatusCode) {
+	w.t.Helper()
+	for {
+		if _, err := w.next(); websocket.CloseStatus(err) == status {
+			return
+		} else if err != nil {
+			w.t.Errorf("want it closed with %d: %v", status, err)
+			return
+		}
+	}
+}
+
 // read returns the next frame that is no event.
 func (w *wire) read() frameIn {
 	w.t.Helper()
 	for {
-		_, data, err := w.conn.Read(w.t.Context())
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		data := w.frame()
 		var f frameIn
 		if err := json.Unmarshal(data, &f); err != nil {
 			w.t.Fatalf("%v in %s", err, data)
@@ -416,9 +447,7 @@ func TestBadFramesGetANackThenAClose(t *testing.T) {
 			for range maxBadFrames - 1 {
 				w.bad(test.kind, test.frame, test.code)
 			}
-			if _, _, err := w.conn.Read(t.Context()); websocket.CloseStatus(err) != test.close {
-				t.Errorf("closed with %v, want %d", err, test.close)
-			}
+			w.closes(test.close)
 		})
 	}
 }
@@ -463,7 +492,7 @@ func TestRefusalsOfWellFormedFrames(t *testing.T) {
 func TestHeartbeatAfterSilence(t *testing.T) {
 	h := newHost(t)
 	w := h.dial()
-	h.quiet.c <- time.Time{}
+	h.silence()
 	if f := w.read(); f.Type != "heartbeat" {
 		t.Errorf("after silence came %+v", f)
 	}
@@ -490,8 +519,8 @@ func TestFragmentedAndEmptyFramesAndPings(t *testing.T) {
 	w.bad(websocket.MessageText, "", codeInvalid)
 	// A control ping is answered while data flows; the pong is read by Read.
 	pinged := make(chan error, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { pinged <- w.conn.Ping(t.Context()); cancel() }()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	go func() { pinged <- w.conn.Ping(ctx); cancel() }()
 	_, _, _ = w.conn.Read(ctx) // reads the pong; ends by cancel
 	if err := <-pinged; err != nil {
 		t.Errorf("ping: %v", err)
@@ -518,24 +547,17 @@ func TestShutdownClosesSocketsAndKeepsTheRun(t *testing.T) {
 	ack := w.ask(sendFrameText("1", "What?"))
 	w.until(says("one"))
 	down := make(chan error, 1)
-	go func() { down <- h.server.Shutdown(context.Background()) }()
-	for {
-		if _, _, err := w.conn.Read(t.Context()); err != nil {
-			if websocket.CloseStatus(err) != websocket.StatusGoingAway {
-				t.Errorf("closed with %v", err)
-			}
-			break
-		}
-	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	go func() { down <- h.server.Shutdown(ctx) }()
+	w.closes(websocket.StatusGoingAway)
 	if err := <-down; err != nil {
 		t.Errorf("shutdown: %v", err)
 	}
 	close(gate)
+	h.waitFor(ack.Run)
 	owner, err := h.store.UserByName(t.Context(), "owner")
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.turns.Wait(t.Context(), owner.Principal(), ack.Run); err != nil {
 		t.Fatal(err)
 	}
 	run, err := h.store.Run(t.Context(), owner.Principal(), ack.Run)
@@ -577,17 +599,13 @@ func TestHandshakeIsRefusedProperly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.CloseNow()
-	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
-		t.Errorf("without the subprotocol: %v", err)
-	}
+	(&wire{t: t, conn: conn}).closes(websocket.StatusPolicyViolation) // it has no subprotocol
 }
 
 func TestSignOutClosesItsSockets(t *testing.T) {
 	h := newHost(t)
 	w := h.dial()
 	h.call("POST", apiRoot+"/sign-out", "", http.StatusNoContent, nil)
-	if _, _, err := w.conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
-		t.Errorf("after sign-out: %v", err)
-	}
+	w.closes(websocket.StatusPolicyViolation)
 	h.fails(h.request("GET", apiRoot+"/me", ""), http.StatusUnauthorized, codeSignedOut)
 }

@@ -23,7 +23,12 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
 )
 
-// killRounds is how often the server is killed.
+// patience is how long a test waits for a process: more than any machine needs, so that a
+// test that waits in vain says what it saw.
+const patience = 2 * time.Minute
+
+// killRounds is how often the server is killed. In every fifth round nobody waits for the
+// server to take a message before.
 const killRounds = 30
 
 // acked is a message that the server acknowledged.
@@ -60,7 +65,7 @@ func TestKillLosesNoAcknowledgedMessage(t *testing.T) {
 		host := startHost(t, data)
 		host.mustHold(t, all)
 		var fresh []acked
-		if round%5 != 4 { // else the kill may come before the host is ready to answer
+		if round%5 != 4 { // else the kill may come before anything is acknowledged
 			first, err := host.send("the first of a round")
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +79,7 @@ func TestKillLosesNoAcknowledgedMessage(t *testing.T) {
 	host.mustHold(t, all)
 	host.kill()
 	t.Logf("%d rounds, %d acknowledged messages, all there", killRounds, len(all))
-	if len(all) < killRounds {
+	if len(all) < killRounds-killRounds/5 {
 		t.Errorf("only %d messages were acknowledged in %d rounds", len(all), killRounds)
 	}
 }
@@ -116,7 +121,7 @@ func startHost(t *testing.T, data string) *servingHost {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", filepath.Join(data, "run.sock"))
 	}}
-	h := &servingHost{cmd: cmd, client: &http.Client{Transport: transport}, exited: make(chan struct{})}
+	h := &servingHost{cmd: cmd, client: &http.Client{Transport: transport, Timeout: patience}, exited: make(chan struct{})}
 	t.Cleanup(h.kill)
 	serving := make(chan bool, 1)
 	go func() {
@@ -128,9 +133,11 @@ func startHost(t *testing.T, data string) *servingHost {
 		_ = cmd.Wait() // it is killed
 		transport.CloseIdleConnections()
 	}()
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // which ends its output
+	defer late.Stop()
 	if !<-serving {
 		<-h.exited
-		t.Fatalf("the server did not start: %s", log.String())
+		t.Fatalf("the server said nothing within %s: %v\n%s", patience, cmd.ProcessState, log.String())
 	}
 	return h
 }

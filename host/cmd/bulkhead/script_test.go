@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -76,6 +79,20 @@ func useModuleCache(data string) error {
 	return os.Symlink(moduleCache, filepath.Join(data, "cache", "modules"))
 }
 
+// lookForNoModels configures a data folder that has no configuration: a model server that
+// happens to run on this machine must not answer the scripts.
+func lookForNoModels(data string) error {
+	file, err := os.OpenFile(filepath.Join(data, "bulkhead.yaml"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("probe: false\n")
+	return errors.Join(err, file.Close())
+}
+
 func TestScripts(t *testing.T) {
 	modules := map[string][]byte{}
 	for _, name := range []string{"search.wasm", "open_url.wasm"} {
@@ -96,6 +113,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("CASSETTES", cassettes)
 			if err := useModuleCache(filepath.Join(e.WorkDir, "data")); err != nil {
+				return err
+			}
+			if err := lookForNoModels(filepath.Join(e.WorkDir, "data")); err != nil {
 				return err
 			}
 			for name, data := range modules {
@@ -158,6 +178,9 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	servers.Store(ts.MkAbs("."), s)
 	ts.Defer(cancel)
+	late := time.AfterFunc(patience, cancel) // the process is killed, which ends its output
+	defer late.Stop()
+	ts.Setenv("URL", "")
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if m := addressLine.FindStringSubmatch(lines.Text()); m != nil {
@@ -172,7 +195,9 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}()
 	if ts.Getenv("URL") == "" {
-		ts.Fatalf("the server did not start: %v\n%s", cmd.Wait(), s.output)
+		<-s.read
+		err := cmd.Wait()
+		ts.Fatalf("the server did not say its address within %s: %v\n%s", patience, err, s.output)
 	}
 }
 
@@ -198,9 +223,11 @@ func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 	s := v.(*server)
 	ts.Check(s.cmd.Process.Signal(os.Interrupt))
+	late := time.AfterFunc(patience, s.cancel) // it is killed, and the script fails
+	defer late.Stop()
 	<-s.read
 	if err := s.cmd.Wait(); err != nil {
-		ts.Fatalf("the server ended with %v\n%s", err, s.output)
+		ts.Fatalf("the server, interrupted, did not end well within %s: %v\n%s", patience, err, s.output)
 	}
 	s.cancel()
 }

@@ -61,7 +61,7 @@ func TestChatWithAModelServer(t *testing.T) {
 func interrupted(t *testing.T) {
 	never := make(chan struct{})
 	_, data := scripted(t, llmtest.Answer().Text("The first part. ").Gate(never).Text("The second."))
-	ctx, interrupt := context.WithCancel(t.Context())
+	ctx, interrupt := context.WithTimeout(t.Context(), patience)
 	defer interrupt()
 	out := &trigger{text: "first part", fire: interrupt}
 	var errs bytes.Buffer
@@ -85,7 +85,9 @@ func interrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	errs.Reset()
-	if code := run(t.Context(), []string{"chat", "--data", data, "--config", path, "--session", session, "--tools", "", "And?"}, nil, new(bytes.Buffer), &errs); code != 0 {
+	again, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if code := run(again, []string{"chat", "--data", data, "--config", path, "--session", session, "--tools", "", "And?"}, nil, new(bytes.Buffer), &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	asked := string(model.Requests()[0].Raw)
@@ -96,7 +98,7 @@ func interrupted(t *testing.T) {
 
 func testInterrupted(t *testing.T) {
 	model, data := scripted(t, llmtest.Hang())
-	ctx, interrupt := context.WithCancel(t.Context())
+	ctx, interrupt := context.WithTimeout(t.Context(), patience)
 	defer interrupt()
 	go func() {
 		if model.WaitRequests(ctx, 1) == nil {

@@ -19,7 +19,8 @@ type Player struct {
 	Hard  bool
 	// Hold, where it is not nil, keeps a reply open at CutAt until the client leaves,
 	// and from before its first header where CutAt is 0. The player closes Held when it
-	// has sent what it sends, and Left when the client has left.
+	// has sent what it sends, and Left when the client has left; a client that has enough
+	// may leave before, and then Held stays open.
 	Hold *Hold
 
 	mu   sync.Mutex // guards what follows
@@ -83,15 +84,25 @@ type Hold struct{ Held, Left chan struct{} }
 // NewHold returns a hold whose channels are open.
 func NewHold() *Hold { return &Hold{make(chan struct{}), make(chan struct{})} }
 
-// wait waits until the client leaves.
+// wait waits until the client leaves. A nil Hold does not wait.
 func (h *Hold) wait(r *http.Request) {
+	if h == nil {
+		return
+	}
 	close(h.Held)
 	<-r.Context().Done()
-	close(h.Left)
+}
+
+// leave tells that the reply is over, whoever ended it. A nil Hold tells nobody.
+func (h *Hold) leave() {
+	if h != nil {
+		close(h.Left)
+	}
 }
 
 // give writes a reply.
 func (p *Player) give(w http.ResponseWriter, r *http.Request, reply Reply) {
+	defer p.Hold.leave()
 	if p.Hold != nil && p.CutAt == 0 {
 		p.Hold.wait(r)
 		return
@@ -114,7 +125,7 @@ func (p *Player) give(w http.ResponseWriter, r *http.Request, reply Reply) {
 			return
 		}
 	}
-	if cut && p.Hold != nil {
+	if cut {
 		p.Hold.wait(r)
 	}
 	if cut && p.Hard {

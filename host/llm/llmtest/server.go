@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Request is one request as the server got it.
@@ -169,19 +170,25 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// WaitRequests waits until n completions were asked for.
+// Patience is how long a wait of a Server lasts at most: more than any machine needs,
+// so that a test that waits in vain says for what.
+const Patience = 2 * time.Minute
+
+// WaitRequests waits until n completions were asked for, at most for Patience.
 func (s *Server) WaitRequests(ctx context.Context, n int) error {
 	return s.wait(ctx, "request", n, func() int { return len(s.requests) })
 }
 
 // WaitEnded waits until n replies are over: given whole, broken off, or left by
-// the client, which a held reply notices at once.
+// the client, which a held reply notices at once. It waits at most for Patience.
 func (s *Server) WaitEnded(ctx context.Context, n int) error {
 	return s.wait(ctx, "end of reply", n, func() int { return s.ended })
 }
 
 // wait returns when count, called with s.mu held, is at least n.
 func (s *Server) wait(ctx context.Context, what string, n int, count func() int) error {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
 	for {
 		s.mu.Lock()
 		have, changed := count(), s.changed

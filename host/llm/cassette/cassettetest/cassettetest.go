@@ -13,10 +13,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/cassette"
 )
+
+// patience is how long a server waits for its client to leave: more than any machine
+// needs.
+const patience = 2 * time.Minute
 
 var update = flag.Bool("update", false, "write the golden parts of the cassettes anew")
 
@@ -142,8 +147,12 @@ func stop(t *testing.T, c *cassette.Cassette, reply cassette.Reply, at int, adap
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		<-player.Hold.Held
-		cancel()
+		defer cancel()
+		select {
+		case <-player.Hold.Held:
+		case <-player.Hold.Left:
+		case <-ctx.Done():
+		}
 	}()
 	var last error
 	got := cassette.Describe(func(yield func(llm.Event, error) bool) {
@@ -153,7 +162,11 @@ func stop(t *testing.T, c *cassette.Cassette, reply cassette.Reply, at int, adap
 			}
 		}
 	}, strings.TrimPrefix(server.URL, "http://"))
-	<-player.Hold.Left
+	select {
+	case <-player.Hold.Left:
+	case <-time.After(patience):
+		t.Fatalf("stopped at %d of %d: the server sees no client leave; what came out:\n%s\n%v", at, len(reply.Body), got, last)
+	}
 	whole := strings.Contains(got, "finish ") // the model had finished before it was stopped
 	if !errors.Is(last, context.Canceled) && !whole {
 		t.Fatalf("stopped at %d of %d: the error is %v", at, len(reply.Body), last)
