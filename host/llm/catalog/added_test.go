@@ -104,7 +104,7 @@ func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 	if err != nil || strings.Join(offers, ",") != "qwen3:8b,other" {
 		t.Errorf("the server offers %v, %v", offers, err)
 	}
-	if _, err := c.Offers(t.Context(), config.Model{BaseURL: nothing(t)}); err == nil {
+	if _, err := c.Offers(t.Context(), config.Model{BaseURL: nothing}); err == nil {
 		t.Error("a server that is not there offers something")
 	}
 }

@@ -3,12 +3,12 @@ package catalog_test
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -38,16 +38,9 @@ func names(c *catalog.Catalog) string {
 	return strings.Join(out, ", ")
 }
 
-// nothing is an address at which nothing listens.
-func nothing(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "http://" + l.Addr().String() + "/v1"
-}
+// nothing is an address at which nothing listens: no port that was free a moment ago, which
+// another process may have by now.
+const nothing = "http://127.0.0.1:1/v1"
 
 func modelServer(t *testing.T, models ...string) *llmtest.Server {
 	t.Helper()
@@ -61,7 +54,7 @@ func modelServer(t *testing.T, models ...string) *llmtest.Server {
 }
 
 func TestWithoutConfigurationThereIsTheBuiltInModel(t *testing.T) {
-	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: nothing(t)}}})
+	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: nothing}}})
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +76,7 @@ func TestModelsOnThisMachineAreFound(t *testing.T) {
 		Models: []config.Model{{Name: "mine", Provider: config.ProviderOllama, Model: "configured", BaseURL: strings.TrimSuffix(ollama.URL(), "/v1")}},
 		Probe:  true,
 		Targets: []catalog.Target{
-			{Kind: "Ollama", BaseURL: ollama.URL()}, {Kind: "llama.cpp", BaseURL: llama.URL()}, {Kind: "none", BaseURL: nothing(t)},
+			{Kind: "Ollama", BaseURL: ollama.URL()}, {Kind: "llama.cpp", BaseURL: llama.URL()}, {Kind: "none", BaseURL: nothing},
 		},
 	})
 	if err := c.Refresh(t.Context()); err != nil {
@@ -166,13 +159,9 @@ func TestOddRepliesOfAProbeAreNoModels(t *testing.T) {
 }
 
 func TestASilentServerDelaysNoOne(t *testing.T) {
-	gone := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-		close(gone)
-	}))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
-	c := open(t, catalog.Config{Probe: true, ProbeTimeout: 1, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
+	c := open(t, catalog.Config{Probe: true, ProbeTimeout: 50 * time.Millisecond, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
 	if err := c.Refresh(t.Context()); err != nil || names(c) != "extractive" {
 		t.Errorf("%v, models %s", err, names(c))
 	}

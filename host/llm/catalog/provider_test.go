@@ -30,13 +30,18 @@ var providers = map[string]asked{
 	"anthropic": {config.ProviderAnthropic, ""}, "ollama": {config.ProviderOllama, ""},
 }
 
-// refused asks a model of that provider at base and returns the *llm.Error.
-func (a asked) refused(t *testing.T, base string, change func(*config.Model)) *llm.Error {
-	t.Helper()
+// model is a model of that provider at base.
+func (a asked) model(base string) config.Model {
 	if a.provider == config.ProviderOpenAI {
 		base += "/v1"
 	}
-	m := config.Model{Name: "m", Provider: a.provider, BaseURL: base, Model: "tide-model", APIKey: llm.NewKey(testKey), Tuning: config.Tuning{API: a.api}}
+	return config.Model{Name: "m", Provider: a.provider, BaseURL: base, Model: "tide-model", APIKey: llm.NewKey(testKey), Tuning: config.Tuning{API: a.api}}
+}
+
+// refused asks a model of that provider at base and returns the *llm.Error.
+func (a asked) refused(t *testing.T, base string, change func(*config.Model)) *llm.Error {
+	t.Helper()
+	m := a.model(base)
 	if change != nil {
 		change(&m)
 	}
@@ -154,20 +159,32 @@ func TestEachProvidersWordsForAPromptThatIsTooLong(t *testing.T) {
 	}
 }
 
+// nameless is the client of a machine on which no name server answers: the machine's own
+// may take longer to say so than a connection may.
+func nameless(string) *http.Client {
+	dialer := &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("there is no name server")
+	}}}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}
+}
+
 // TestEachProviderSaysThatNobodyIsThere, in words of the kind of failure.
 func TestEachProviderSaysThatNobodyIsThere(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
 	secure.Config.ErrorLog = nil
-	for name, tc := range map[string]struct{ base, says string }{
-		"refused":     {"http://127.0.0.1:1", "Nothing answers at ENDPOINT."},
-		"certificate": {secure.URL, "No secure connection to ENDPOINT could be made."},
-		"no name":     {"http://model.invalid", "The name of the model server model.invalid:80 could not be resolved."},
+	for name, tc := range map[string]struct {
+		base, says string
+		client     func(string) *http.Client
+	}{
+		"refused":     {"http://127.0.0.1:1", "Nothing answers at ENDPOINT.", nil},
+		"certificate": {secure.URL, "No secure connection to ENDPOINT could be made.", nil},
+		"no name":     {"http://model.invalid", "The name of the model server model.invalid:80 could not be resolved.", nameless},
 	} {
 		for provider, a := range providers {
 			t.Run(name+" "+provider, func(t *testing.T) {
 				t.Parallel()
-				e := a.refused(t, tc.base, nil)
+				e := failing(t, catalog.Config{Models: []config.Model{a.model(tc.base)}, Client: tc.client})
 				_, address, _ := strings.Cut(tc.base, "://")
 				if says := strings.ReplaceAll(tc.says, "ENDPOINT", address); e.Code != packet.CodeModelUnreachable || !e.Retryable || !strings.Contains(e.Message, says) {
 					t.Errorf("got %s %q", e.Code, e.Message)
@@ -216,16 +233,14 @@ func TestEachProviderKeepsItsTimeouts(t *testing.T) {
 // unconnected asks where no connection comes about.
 func (a asked) unconnected(t *testing.T) *llm.Error {
 	t.Helper()
-	base := "http://192.0.2.1"
-	if a.provider == config.ProviderOpenAI {
-		base += "/v1"
-	}
+	m := a.model("http://192.0.2.1")
+	m.ConnectTimeout, m.FirstTokenTimeout = "50ms", "1h"
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 	return failing(t, catalog.Config{
-		Models: []config.Model{{Name: "m", Provider: a.provider, BaseURL: base, Model: "x", Tuning: config.Tuning{API: a.api, ConnectTimeout: "50ms", FirstTokenTimeout: "1h"}}},
+		Models: []config.Model{m},
 		Client: func(string) *http.Client { return &http.Client{Transport: &http.Transport{DialContext: dial}} },
 	})
 }

@@ -143,15 +143,26 @@ func TestCancelEndsTheRequestAtOnce(t *testing.T) {
 			defer server.Close()
 			model := newModel(t, server.URL, nil)
 			ctx, cancel := context.WithCancel(t.Context())
-			go func() { <-arrived; cancel() }()
+			defer cancel()
+			go func() {
+				defer cancel()
+				select {
+				case <-arrived:
+				case <-t.Context().Done():
+				}
+			}()
 			var last error
 			for _, err := range model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
 				last = err
 			}
 			if last != ctx.Err() || last == nil {
-				t.Errorf("got %v", last)
+				t.Fatalf("got %v", last)
 			}
-			<-gone
+			select {
+			case <-gone:
+			case <-time.After(2 * time.Minute):
+				t.Error("the server sees no client leave")
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -129,6 +130,15 @@ func TestNothingIsSentAgainAfterTheFirstByte(t *testing.T) {
 	}
 }
 
+// nameless is the client of a machine on which no name server answers: the machine's own
+// may take longer to say so than a connection may.
+func nameless() *http.Client {
+	dialer := &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("there is no name server")
+	}}}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}
+}
+
 func TestConnectionFailures(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
@@ -138,15 +148,16 @@ func TestConnectionFailures(t *testing.T) {
 	cases := []struct {
 		name, base, says string
 		waits            int
+		client           *http.Client
 	}{
-		{"refused", "http://127.0.0.1:1/v1", "Nothing answers at 127.0.0.1:1", 2},
-		{"unknown certificate", secure.URL + "/v1", "secure connection", 0},
-		{"TLS to a plain server", "https" + strings.TrimPrefix(plain.URL, "http") + "/v1", "secure connection", 0},
-		{"no such name", "http://model.invalid/v1", "could not be resolved", 0},
+		{"refused", "http://127.0.0.1:1/v1", "Nothing answers at 127.0.0.1:1", 2, nil},
+		{"unknown certificate", secure.URL + "/v1", "secure connection", 0, nil},
+		{"TLS to a plain server", "https" + strings.TrimPrefix(plain.URL, "http") + "/v1", "secure connection", 0, nil},
+		{"no such name", "http://model.invalid/v1", "could not be resolved", 0, nameless()},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			e := newEndpoint(t, func(cfg *openai.Config) { cfg.BaseURL = c.base })
+			e := newEndpoint(t, func(cfg *openai.Config) { cfg.BaseURL, cfg.HTTPClient = c.base, c.client })
 			_, err := collect(t.Context(), e.model, question)
 			got := asError(t, err)
 			if got.Code != packet.CodeModelUnreachable || !strings.Contains(got.Message, c.says) || !got.Retryable {
@@ -160,20 +171,20 @@ func TestConnectionFailures(t *testing.T) {
 }
 
 func TestSilenceEndsTheRequest(t *testing.T) {
+	const short = 50 * time.Millisecond
 	cases := []struct {
-		name  string
-		reply *llmtest.Reply
-		says  string
+		name     string
+		reply    *llmtest.Reply
+		timeouts endpoint.Timeouts // the others are long, so that only one can be over
+		says     string
 	}{
-		{"never answers", llmtest.Hang(), "did not begin to answer"},
-		{"headers and no byte", llmtest.Answer().Gate(nil), "did not begin to answer"},
-		{"stops in the middle", llmtest.Answer().Text("x").Gate(nil), "stopped sending"},
+		{"never answers", llmtest.Hang(), endpoint.Timeouts{FirstToken: short}, "did not begin to answer"},
+		{"headers and no byte", llmtest.Answer().Gate(nil), endpoint.Timeouts{FirstToken: short}, "did not begin to answer"},
+		{"stops in the middle", llmtest.Answer().Text("x").Gate(nil), endpoint.Timeouts{Idle: short}, "stopped sending"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			e := newEndpoint(t, func(cfg *openai.Config) {
-				cfg.Timeouts = endpoint.Timeouts{FirstToken: 50 * time.Millisecond, Idle: 50 * time.Millisecond}
-			}, c.reply)
+			e := newEndpoint(t, func(cfg *openai.Config) { cfg.Timeouts = c.timeouts }, c.reply)
 			_, err := collect(t.Context(), e.model, question)
 			got := asError(t, err)
 			if got.Code != packet.CodeModelTimeout || !strings.Contains(got.Message, c.says) {
@@ -193,8 +204,9 @@ func TestACallersDeadlineIsItsOwnError(t *testing.T) {
 }
 
 func TestWhatFinishedIsNotUndoneByAConnectionThatStaysOpen(t *testing.T) {
-	e := newEndpoint(t, func(cfg *openai.Config) { cfg.Timeouts.Idle = 50 * time.Millisecond },
-		llmtest.Answer().Text("all").Unfinished().Data(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`).Gate(nil))
+	// All of it comes at once, so that no silence is within it.
+	whole := llmtest.Answer().Text("all").Unfinished().Data(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`).Stream()
+	e := newEndpoint(t, func(cfg *openai.Config) { cfg.Timeouts.Idle = 50 * time.Millisecond }, llmtest.Raw(whole).Gate(nil))
 	events, err := collect(t.Context(), e.model, question)
 	if got := join(t, events); err != nil || got.Text != "all" || got.Finish != llm.FinishStop {
 		t.Errorf("got %+v, %v", got, err)
