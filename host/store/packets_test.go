@@ -175,6 +175,8 @@ func TestAppendAndFinishAtOnce(t *testing.T) {
 		var won atomic.Int32
 		var acked atomic.Int64
 		wg.Go(func() {
+			begin := sync.OnceFunc(func() { close(begun) })
+			defer begin()
 			for seq := int64(1); ; seq += 2 {
 				err := s.AppendPackets(t.Context(), run, 1, packetsFrom(run, seq, 2))
 				if errors.Is(err, ErrFinished) {
@@ -185,7 +187,7 @@ func TestAppendAndFinishAtOnce(t *testing.T) {
 					return
 				}
 				if acked.Store(seq + 1); seq == 5 {
-					close(begun)
+					begin()
 				}
 			}
 		})

@@ -74,10 +74,16 @@ func writeForever(s *Store) {
 // say writes one line with one system call.
 func say(words ...string) { _, _ = os.Stdout.WriteString(strings.Join(words, " ") + "\n") }
 
+// patience is how long a child may live: more than any machine needs. A child that is silent
+// for so long is killed, which ends its output.
+const patience = 2 * time.Minute
+
 // startChild starts this binary as another process.
 func startChild(t *testing.T, mode, path string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Scanner) {
 	t.Helper()
-	cmd = exec.Command(os.Args[0], path)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, os.Args[0], path)
 	cmd.Env = append(os.Environ(), childMode+"="+mode)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -168,13 +174,17 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 	for round := range 10 {
 		cmd, _, out := startChild(t, "write", path)
 		lines := 1 + rand.IntN(120)
-		for n := 0; out.Scan(); n++ {
+		n := 0
+		for ; out.Scan(); n++ {
 			all.read(out.Text())
 			if n == lines {
 				if err := cmd.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
 			}
+		}
+		if n < lines {
+			t.Fatalf("round %d: the child said %d lines within %s, want %d", round, n, patience, lines)
 		}
 		if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
 			t.Errorf("round %d: the child ended by itself: %v", round, err)

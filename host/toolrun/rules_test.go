@@ -17,11 +17,12 @@ import (
 
 func TestAToolsOwnLimitHoldsAndItsCallsAllRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var now, most, others atomic.Int64
+		var inside peak
+		var others atomic.Int64
 		slow := local{tool.Spec{Name: "slow", Concurrency: 2}, func(context.Context, tool.Invocation) (tool.Result, error) {
-			most.Store(max(most.Load(), now.Add(1)))
+			inside.enter()
 			time.Sleep(time.Second)
-			now.Add(-1)
+			inside.leave()
 			return tool.Result{Text: "x"}, nil
 		}}
 		other := local{tool.Spec{Name: "other"}, func(context.Context, tool.Invocation) (tool.Result, error) {
@@ -38,8 +39,8 @@ func TestAToolsOwnLimitHoldsAndItsCallsAllRun(t *testing.T) {
 				t.Errorf("%d: %+v", i, d)
 			}
 		}
-		if most.Load() != 2 || others.Load() != 6 {
-			t.Errorf("%d of slow at once, %d of other; want 2 and 6", most.Load(), others.Load())
+		if most := inside.most.Load(); most != 2 || others.Load() != 6 {
+			t.Errorf("%d of slow at once, %d of other; want 2 and 6", most, others.Load())
 		}
 	})
 }

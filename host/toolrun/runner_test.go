@@ -35,6 +35,17 @@ func echo(spec tool.Spec) local {
 	}}
 }
 
+// peak counts those that are inside at once, and the most of them.
+type peak struct{ now, most atomic.Int64 }
+
+func (p *peak) enter() {
+	n := p.now.Add(1)
+	for old := p.most.Load(); n > old && !p.most.CompareAndSwap(old, n); old = p.most.Load() {
+	}
+}
+
+func (p *peak) leave() { p.now.Add(-1) }
+
 type harness struct {
 	*Runner
 	log *runlog.Log
@@ -179,11 +190,12 @@ func TestFailureCostsOnlyItsOwnCall(t *testing.T) {
 
 func TestCallsBeyondTheLimitWaitAndAllRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var now, most, ran atomic.Int64
+		var inside peak
+		var ran atomic.Int64
 		h := newHarness(func(c *Config) { c.Parallel = 2 }, local{tool.Spec{Name: "f"}, func(context.Context, tool.Invocation) (tool.Result, error) {
-			most.Store(max(most.Load(), now.Add(1)))
+			inside.enter()
 			time.Sleep(time.Second)
-			now.Add(-1)
+			inside.leave()
 			ran.Add(1)
 			return tool.Result{Text: "x"}, nil
 		}})
@@ -192,8 +204,8 @@ func TestCallsBeyondTheLimitWaitAndAllRun(t *testing.T) {
 			requests[i] = Request{Name: "f", Arguments: fmt.Sprintf(`{"n":%d}`, i)}
 		}
 		h.Run(t.Context(), 0, requests)
-		if most.Load() != 2 || ran.Load() != 7 {
-			t.Errorf("%d at once, %d ran; want 2 and 7", most.Load(), ran.Load())
+		if most := inside.most.Load(); most != 2 || ran.Load() != 7 {
+			t.Errorf("%d at once, %d ran; want 2 and 7", most, ran.Load())
 		}
 	})
 }

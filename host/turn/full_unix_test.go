@@ -26,7 +26,7 @@ func alone(t *testing.T) bool {
 	if os.Getenv(key) == t.Name() {
 		return true
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout="+(2*patience).String())
 	cmd.Env = append(os.Environ(), key+"="+t.Name())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -88,11 +88,19 @@ func TestAnAnswerOutlivesAFullDisk(t *testing.T) {
 		failed <- struct{}{}
 		return again
 	}
+	fails := func() {
+		t.Helper()
+		select {
+		case <-failed:
+		case <-time.After(patience):
+			t.Fatal("nothing that was to be saved has failed")
+		}
+	}
 	text := strings.Repeat("many words ", 100_000)
 	ack, free := f.answerOnAFullDisk(text)
-	<-failed
+	fails()
 	again <- time.Time{}
-	<-failed // once more for nothing
+	fails() // once more for nothing
 	_, err := f.Send(t.Context(), f.owner, Send{SessionID: ack.SessionID, Text: "more"})
 	wantCode(t, err, CodeBusy)
 	free()

@@ -30,19 +30,23 @@ func find[T packet.Obj](packets []packet.Packet) []T {
 // waitFor reads a live run until a packet fulfils a condition.
 func (f *fixture) waitFor(run string, enough func(packet.Packet) bool) {
 	f.t.Helper()
-	cursor, err := f.Open(f.t.Context(), f.owner, run, 0, 0)
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	cursor, err := f.Open(ctx, f.owner, run, 0, 0)
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	var seen []packet.Packet
 	for {
-		entries, err := cursor.Next(f.t.Context())
+		entries, err := cursor.Next(ctx)
 		if err != nil {
-			f.t.Fatalf("the run ended before: %v", err)
+			f.t.Fatalf("what was waited for did not come: %v, after\n%s", err, packettest.Dump(seen))
 		}
 		for _, e := range entries {
 			if enough(e.Packet) {
 				return
 			}
+			seen = append(seen, e.Packet)
 		}
 	}
 }
@@ -54,19 +58,16 @@ func isDelta(p packet.Packet) bool {
 
 func TestStopKeepsWhatWasWrittenAndEndsTheRequest(t *testing.T) {
 	f := newFixture(t)
-	left := make(chan struct{})
-	f.server.Add(llmtest.Answer().Text("half an ").Wait(func(ctx context.Context) error {
-		<-ctx.Done()
-		close(left)
-		return ctx.Err()
-	}))
+	f.server.Add(llmtest.Answer().Text("half an ").Gate(nil))
 	ack := f.send(Send{Text: "go"})
 	f.waitFor(ack.Run, isDelta)
 	if err := f.Stop(t.Context(), f.owner, ack.Run, nil); err != nil {
 		t.Fatal(err)
 	}
 	packets := f.read(ack.Run)
-	<-left // the provider saw its client leave
+	if err := f.server.WaitEnded(t.Context(), 1); err != nil { // the provider saw its client leave
+		t.Fatal(err)
+	}
 	if m := f.message(ack, 0); m.Text != "half an " || m.Status != store.StatusUserCancelled {
 		t.Errorf("got %q, %s", m.Text, m.Status)
 	}

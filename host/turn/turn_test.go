@@ -27,6 +27,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patience is how long a test waits for a run to go on or to end: more than any machine
+// needs, so that a test that waits in vain says what it saw.
+const patience = 2 * time.Minute
+
 // models are named models; the first is the default.
 type models []llm.Model
 
@@ -182,29 +186,39 @@ func (f *fixture) read(run string, options ...packettest.Option) []packet.Packet
 	if r, err := f.store.Run(f.t.Context(), f.owner, run); err != nil || r.Live() {
 		f.t.Errorf("the run reads as live after its stop: %+v, %v", r, err)
 	}
-	if err := f.Wait(f.t.Context(), f.owner, run); err != nil {
-		f.t.Fatal(err)
-	}
+	f.wait(run)
 	if stored := f.drain(run); packettest.Dump(stored) != packettest.Dump(packets) {
 		f.t.Errorf("stored:\n%s\nsent:\n%s", packettest.Dump(stored), packettest.Dump(packets))
 	}
 	return packets
 }
 
+// wait returns when a run has ended.
+func (f *fixture) wait(run string) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	if err := f.Wait(ctx, f.owner, run); err != nil {
+		f.t.Errorf("wait for the end of run %s: %v", run, err)
+	}
+}
+
 func (f *fixture) drain(run string) []packet.Packet {
 	f.t.Helper()
-	cursor, err := f.Open(f.t.Context(), f.owner, run, 0, 0)
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	cursor, err := f.Open(ctx, f.owner, run, 0, 0)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	var packets []packet.Packet
 	for {
-		entries, err := cursor.Next(f.t.Context())
+		entries, err := cursor.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return packets
 		}
 		if err != nil {
-			f.t.Fatal(err)
+			f.t.Fatalf("the run does not end: %v, after\n%s", err, packettest.Dump(packets))
 		}
 		for _, e := range entries {
 			packets = append(packets, e.Packet)
@@ -450,9 +464,7 @@ func (f *fixture) cutAt(cut int) packet.StopReason {
 		return ""
 	}
 	packets := f.drain(ack.Run)
-	if err := f.Wait(f.t.Context(), f.owner, ack.Run); err != nil {
-		f.t.Error(err)
-	}
+	f.wait(ack.Run)
 	for _, v := range packettest.Check(packets) {
 		f.t.Errorf("cut at %d: %v", cut, v)
 	}

@@ -21,7 +21,7 @@ func TestCloseWaitsForRunningCalls(t *testing.T) {
 		})})
 		result <- err
 	}()
-	<-inside
+	enters(t, inside, result)
 	closed := make(chan error, 1)
 	go func() { closed <- m.Close(context.Background()) }()
 	for { // new calls are refused as soon as Close began
@@ -46,6 +46,16 @@ func TestCloseWaitsForRunningCalls(t *testing.T) {
 	}
 }
 
+// enters waits until a call is inside of the host, and fails where it ends before.
+func enters(t *testing.T, inside <-chan struct{}, result <-chan error) {
+	t.Helper()
+	select {
+	case <-inside:
+	case err := <-result:
+		t.Fatalf("the call did not reach the host: %v", err)
+	}
+}
+
 func TestCloseCancelsCallsWhenItsContextEnds(t *testing.T) {
 	m := load(t, asking(), engine.Limits{})
 	inside := make(chan struct{})
@@ -58,7 +68,7 @@ func TestCloseCancelsCallsWhenItsContextEnds(t *testing.T) {
 		})})
 		result <- err
 	}()
-	<-inside
+	enters(t, inside, result)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := m.Close(ctx); err != nil {

@@ -73,7 +73,7 @@ func TestAnyArgumentOfASystemCallIsSafe(t *testing.T) {
 			}
 			m := load(t, b.Bytes(), engine.Limits{MemoryMiB: 1})
 			for _, export := range m.Exports() {
-				out, err := m.Call(t.Context(), engine.Call{Export: export, Limits: engine.Limits{Timeout: 5 * time.Second}})
+				out, err := m.Call(t.Context(), engine.Call{Export: export, Limits: engine.Limits{Timeout: time.Minute}})
 				var failed *engine.CallError
 				switch {
 				case err == nil:

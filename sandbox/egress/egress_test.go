@@ -40,7 +40,7 @@ func open(t *testing.T, change ...func(*egress.Config)) *world {
 	t.Helper()
 	w := &world{names: &egresstest.Names{}, dialer: &egresstest.Dialer{}, server: egresstest.Server()}
 	t.Cleanup(w.server.Close)
-	c := egress.Config{LocalServices: []string{w.host()}, Resolver: w.names, Dialer: w.dialer}
+	c := egress.Config{LocalServices: []string{w.host()}, Resolver: w.names, Dialer: w.dialer, Timeout: 2 * time.Minute}
 	for _, f := range change {
 		f(&c)
 	}
@@ -247,7 +247,11 @@ func TestCancellingEndsTheRequest(t *testing.T) {
 		_, err := w.Fetch(ctx, egress.Request{URL: server.URL, Rules: everything})
 		done <- err
 	}()
-	<-entered
+	select {
+	case <-entered:
+	case err := <-done:
+		t.Fatalf("the request did not reach the server: %v", err)
+	}
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)

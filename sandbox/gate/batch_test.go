@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,11 +120,17 @@ func TestEachEntryOfABatchIsAHostCall(t *testing.T) {
 }
 
 func TestABatchRunsSideBySide(t *testing.T) {
-	var all sync.WaitGroup
-	all.Add(10)
+	var came atomic.Int32
+	all := make(chan struct{})
 	c, _ := fetching(t, nil, capability.Allow, func(string) { // returns when ten are here
-		all.Done()
-		all.Wait()
+		if came.Add(1) == 10 {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-time.After(2 * time.Minute):
+			t.Errorf("%d of ten are here", came.Load())
+		}
 	})
 	out := c.Host("http_fetch_all")(t.Context(), batch("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"))
 	if strings.Count(string(out), `"body"`) != 10 {
