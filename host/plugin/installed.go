@@ -21,8 +21,8 @@ type installed struct {
 	// catalogue is never nil. Who changes it holds the one token of listing.
 	catalogue atomic.Pointer[catalogue]
 	listing   chan struct{}
-	// stale tells that the plugin is to be asked for its tools again.
-	stale atomic.Bool
+	// announced are the words of the plugin that its list has changed.
+	announced *announcements
 	// acts counts the operators' changes that the plugin was not asked about yet.
 	acts atomic.Int32
 
@@ -36,7 +36,7 @@ type installed struct {
 }
 
 func newInstalled(r registry.Record, m capability.Manifest, c catalogue) *installed {
-	p := &installed{record: r, manifest: m, listing: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	p := &installed{record: r, manifest: m, listing: make(chan struct{}, 1), announced: newAnnouncements(), turn: make(chan struct{}, 1)}
 	p.catalogue.Store(&c)
 	return p
 }

@@ -41,12 +41,12 @@ func (m *Manager) relist(ctx context.Context, p *installed, byOperator bool) err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	p.stale.Store(false)
 	tools, err := m.askForTools(ctx, p)
 	if err != nil {
 		return fmt.Errorf("list the tools of plugin %q again: %w", p.record.Name, err)
 	}
 	if !byOperator && p.acts.Load() > 0 {
+		p.announced.keep() // what the operator does may fail before a list follows it
 		return nil
 	}
 	return m.change(ctx, p, func(c catalogue) (catalogue, error) { return c.list(tools, byOperator), nil })
@@ -121,24 +121,6 @@ func (m *Manager) tell(plugin string) {
 	if m.config.Changed != nil {
 		m.config.Changed(plugin)
 	}
-}
-
-// refresh lists the tools of a plugin again in the background, because it says that they
-// have changed. Several such words before the list is made are one.
-func (m *Manager) refresh(p *installed) {
-	if !p.manifest.Dynamic || p.stale.Swap(true) {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return
-	}
-	m.background.Go(func() {
-		if err := m.relist(m.life, p, false); err != nil && m.life.Err() == nil {
-			m.config.Logger.Warn("the tools of a plugin stay as they were", "plugin", p.record.Name, "error", err)
-		}
-	})
 }
 
 // listAgain lists the tools of a dynamic plugin after an operator changed what they depend

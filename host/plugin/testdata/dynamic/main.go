@@ -63,11 +63,18 @@ func listTools() int32 {
 func callTool() int32 {
 	var r struct {
 		Request struct {
-			Arguments struct{ About *string }
+			Arguments struct {
+				About *string
+				// Announce is how often to say that the list has changed, and no more.
+				Announce int
+			}
 		}
 	}
 	if err := json.Unmarshal(guest.Input(), &r); err != nil {
 		return guest.Fail(err.Error())
+	}
+	for range r.Request.Arguments.Announce {
+		notifyToolListChanged()
 	}
 	if r.Request.Arguments.About == nil {
 		return guest.Output(guest.Text("configured with " + config("tools")))
