@@ -137,8 +137,9 @@ func Definitions(req Request) []ToolDef {
 	out := slices.Concat(req.Tools, req.Withheld)
 	for _, m := range req.Messages {
 		for _, c := range m.ToolCalls {
-			if c.Name != "" && !slices.ContainsFunc(out, func(d ToolDef) bool { return d.Name == c.Name }) {
-				out = append(out, ToolDef{Name: c.Name, Description: "Not available now.", Parameters: json.RawMessage(`{"type":"object"}`)})
+			name := CallName(c.Name)
+			if c.Name != "" && !slices.ContainsFunc(out, func(d ToolDef) bool { return d.Name == name }) {
+				out = append(out, ToolDef{Name: name, Description: "Not available now.", Parameters: json.RawMessage(`{"type":"object"}`)})
 			}
 		}
 	}

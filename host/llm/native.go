@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"slices"
 )
 
 // Native is what a provider said in a form of its own that it wants to see again:
@@ -27,6 +28,22 @@ func (Native) event() {}
 // replayed to it. A nil n was said by none.
 func (n *Native) Of(provider, model string) bool {
 	return n != nil && n.Provider == provider && n.Model == model
+}
+
+// WithoutNatives returns the request without what providers said in forms of their
+// own, for one that does not take it back: what it signed or encrypted with another
+// key, say.
+func (r Request) WithoutNatives() Request {
+	r.Messages = slices.Clone(r.Messages)
+	for i := range r.Messages {
+		r.Messages[i].Native = nil
+	}
+	return r
+}
+
+// HasNatives tells whether something of a provider's own is in the history.
+func (r Request) HasNatives() bool {
+	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Native != nil })
 }
 
 // SearchTool is the name that a provider's own web search goes by among the tools

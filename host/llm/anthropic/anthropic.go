@@ -163,7 +163,7 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 	defer watch.Stop()
 	a := &answer{model: m, watch: watch, emit: emit}
 	for pauses := 0; ; pauses++ {
-		response, err := m.open(watch, req, a.blocks)
+		response, err := m.open(a, req)
 		if err != nil {
 			return err
 		}
@@ -179,15 +179,21 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 }
 
 // open sends the request until a stream begins, without what the endpoint is known
-// to refuse. said is what a paused answer has said so far.
-func (m *Model) open(w *endpoint.Watch, req llm.Request, said []*block) (*http.Response, error) {
+// to refuse. What a paused answer has said so far goes with it.
+func (m *Model) open(a *answer, req llm.Request) (*http.Response, error) {
 	var sent sdk.MessageNewParams
-	return m.end.Send(w, endpoint.Attempt{
+	return m.end.Send(a.watch, endpoint.Attempt{
 		Post: func(w *endpoint.Watch) (*http.Response, error) {
-			sent = m.params(req, said)
+			sent = m.params(req, a.blocks, a.bare)
 			return m.post(w, sent)
 		},
-		Learn: func(r *endpoint.Refusal) bool { return m.learn(r, sent) },
+		Learn: func(r *endpoint.Refusal) bool {
+			if !a.bare && unwelcome(r) {
+				a.bare = true
+				return true
+			}
+			return m.learn(r, sent)
+		},
 	})
 }
 

@@ -22,10 +22,13 @@ type answer struct {
 	watch *endpoint.Watch
 	emit  func(llm.Event) bool
 
-	// blocks are those of the whole answer; first is where those of this response
-	// begin.
+	// bare tells that the endpoint does not take back the model's own blocks of this
+	// history.
+	bare bool
+	// blocks are those of the whole answer; open are those of this response by the
+	// endpoint's index.
 	blocks []*block
-	first  int
+	open   map[int64]*block
 	// text is the answer's text as it was emitted.
 	text    strings.Builder
 	cited   map[string]bool
@@ -42,6 +45,7 @@ type answer struct {
 // stream as a refusal, and an event without a name takes that of its data.
 type events struct {
 	ssestream.Decoder
+	watch   *endpoint.Watch
 	event   ssestream.Event
 	refused *endpoint.Refusal
 	// stopped tells that message_stop came.
@@ -62,6 +66,9 @@ func (e *events) Next() bool {
 			_ = json.Unmarshal(e.event.Data, &named) // what cannot be read is an error below
 			e.event.Type = cmp.Or(named.Type, "unnamed")
 		}
+		if e.event.Type != "ping" {
+			e.watch.Heard()
+		}
 		if e.event.Type == "error" {
 			e.refused = endpoint.NewRefusal(0, e.event.Data)
 			return false
@@ -77,11 +84,11 @@ func (e *events) Event() ssestream.Event { return e.event }
 
 // decode reads one response to its end.
 func (m *Model) decode(response *http.Response, a *answer) error {
-	a.first, a.reason, a.current = len(a.blocks), "", sdk.MessageDeltaUsage{}
-	source := &events{Decoder: ssestream.NewDecoder(response)}
+	a.open, a.reason, a.current = map[int64]*block{}, "", sdk.MessageDeltaUsage{}
+	source := &events{Decoder: ssestream.NewDecoder(response), watch: a.watch}
 	stream := ssestream.NewStream[sdk.MessageStreamEventUnion](source, nil)
 	defer stream.Close()
-	for stream.Next() {
+	for !source.stopped && stream.Next() {
 		if err := a.take(stream.Current()); err != nil {
 			return err
 		}
@@ -112,7 +119,7 @@ func (a *answer) take(ev sdk.MessageStreamEventUnion) error {
 	case "content_block_delta":
 		return a.delta(ev)
 	case "content_block_stop":
-		return a.end(a.at(ev.Index))
+		return a.end(a.open[ev.Index])
 	case "message_delta":
 		if ev.JSON.Usage.Valid() {
 			a.counted = true
@@ -148,20 +155,11 @@ func (a *answer) count() {
 	a.total.CachedTokens += a.current.CacheReadInputTokens
 }
 
-// at returns the block of an index of this response, nil where none began.
-func (a *answer) at(index int64) *block {
-	if index < 0 || index >= int64(len(a.blocks)-a.first) {
-		return nil
-	}
-	return a.blocks[a.first+int(index)]
-}
-
+// begin takes a new block. Its place is where it comes: endpoints exist that leave
+// indexes out or use one twice.
 func (a *answer) begin(index int64, c sdk.ContentBlockStartEventContentBlockUnion) error {
-	if index != int64(len(a.blocks)-a.first) {
-		return a.model.end.Unreadable(fmt.Errorf("block %d begins, want %d", index, len(a.blocks)-a.first))
-	}
 	b := &block{kind: c.Type, raw: json.RawMessage(c.RawJSON()), id: c.ID, name: c.Name}
-	a.blocks = append(a.blocks, b)
+	a.blocks, a.open[index] = append(a.blocks, b), b
 	switch c.Type {
 	case "text":
 		return a.say(b, c.Text)
@@ -181,7 +179,7 @@ func (a *answer) begin(index int64, c sdk.ContentBlockStartEventContentBlockUnio
 }
 
 func (a *answer) delta(ev sdk.MessageStreamEventUnion) error {
-	b := a.at(ev.Index)
+	b := a.open[ev.Index]
 	if b == nil {
 		return a.model.end.Unreadable(fmt.Errorf("a piece of block %d, which did not begin", ev.Index))
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -147,6 +148,18 @@ func (m *Model) learn(r *endpoint.Refusal, sent sdk.MessageNewParams) bool {
 		learned = *f != before
 	})
 	return learned
+}
+
+// unwelcome tells whether a refusal is about the model's own blocks in this history,
+// not about thinking as such: what was signed or encrypted for another account, or by
+// an older model behind the same name, and a step whose thinking is missing.
+func unwelcome(r *endpoint.Refusal) bool {
+	text := strings.ToLower(r.Text)
+	if strings.Contains(text, "encrypted_content") || strings.Contains(text, "encrypted_index") {
+		return true
+	}
+	return strings.Contains(text, "thinking") &&
+		slices.ContainsFunc([]string{"signature", "cannot be modified", "must start with", "expected `thinking`"}, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // unlearnThinking goes to the next way to think after the one that was refused.

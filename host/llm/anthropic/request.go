@@ -27,11 +27,15 @@ const (
 	goOn = "Go on."
 )
 
-// params translates a request. said is what a paused answer has said so far.
-func (m *Model) params(req llm.Request, said []*block) sdk.MessageNewParams {
+// params translates a request. said is what a paused answer has said so far; bare
+// leaves the model's own blocks out of the history and asks for no thinking.
+func (m *Model) params(req llm.Request, said []*block, bare bool) sdk.MessageNewParams {
 	f := m.known()
 	p := sdk.MessageNewParams{Model: sdk.Model(m.cfg.Model), MaxTokens: int64(m.maxOutput(req, f))}
 	how := m.thinks(f, req)
+	if bare {
+		how, req = thinkNever, req.WithoutNatives()
+	}
 	switch how {
 	case thinkAdaptive:
 		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
@@ -122,6 +126,12 @@ func hasCalls(req llm.Request) bool {
 	return slices.ContainsFunc(req.Messages, func(msg llm.Message) bool { return len(msg.ToolCalls) > 0 || msg.Role == llm.RoleTool })
 }
 
+// markedMessages is how many messages are marked: the last, up to which the next
+// request will find the cache, and the one up to which the request before this one
+// filled it. Without that mark the API looks for the place itself, over twenty blocks,
+// and one step with many calls has more.
+const markedMessages = 2
+
 // mark marks what the next request will begin with too: the tools with the system
 // message, and the history as it is now.
 func mark(p *sdk.MessageNewParams) {
@@ -131,6 +141,7 @@ func mark(p *sdk.MessageNewParams) {
 	} else if n := len(p.Tools); n > 0 && p.Tools[n-1].OfTool != nil {
 		p.Tools[n-1].OfTool.CacheControl = keep
 	}
+	left := markedMessages
 	for _, msg := range slices.Backward(p.Messages) {
 		if msg.Role != sdk.MessageParamRoleUser || len(msg.Content) == 0 {
 			continue
@@ -138,7 +149,9 @@ func mark(p *sdk.MessageNewParams) {
 		if c := msg.Content[len(msg.Content)-1].GetCacheControl(); c != nil {
 			*c = keep
 		}
-		return
+		if left--; left == 0 {
+			return
+		}
 	}
 }
 
@@ -207,7 +220,7 @@ func result(msg llm.Message) sdk.ContentBlockParamUnion {
 func (m *Model) assistant(msg llm.Message) []sdk.ContentBlockParamUnion {
 	blocks := m.own(msg)
 	for _, call := range msg.ToolCalls {
-		blocks = append(blocks, sdk.NewToolUseBlock(callID(call.ID), llm.ArgumentsObject(call.Arguments), call.Name))
+		blocks = append(blocks, sdk.NewToolUseBlock(callID(call.ID), llm.ArgumentsObject(call.Arguments), llm.CallName(call.Name)))
 	}
 	return blocks
 }

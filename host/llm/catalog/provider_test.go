@@ -104,7 +104,7 @@ func TestEachProviderSaysWhatWentWrong(t *testing.T) {
 		"405":               {status: 405, code: packet.CodeModelNotFound, says: "ENDPOINT takes no questions there."},
 		"501 of a page":     {status: 501, body: "<html>", code: packet.CodeModelNotFound, says: "Does base_url lead to its API?"},
 		"402":               {status: 402, body: `{"error":{"message":"pay"}}`, code: packet.CodeModelRateLimited, says: "The account at ENDPOINT has no budget left."},
-		"429":               {status: 429, body: `{"error":{"message":"slow"}}`, code: packet.CodeModelRateLimited, retryable: true, says: "ENDPOINT asks to slow down."},
+		"429":               {status: 429, body: `{"error":{"message":"slow"}}`, code: packet.CodeModelRateLimited, retryable: true, says: "ENDPOINT asks to wait 11s before the next request."},
 		"500":               {status: 500, body: "boom " + testKey, code: packet.CodeModelFailed, retryable: true, says: "ENDPOINT reported a fault of its own (status 500)."},
 		"502":               {status: 502, body: "<html>bad gateway</html>", code: packet.CodeModelFailed, retryable: true, says: "ENDPOINT reported a fault of its own (status 502)."},
 		"504":               {status: 504, code: packet.CodeModelTimeout, retryable: true, says: "ENDPOINT did not answer in time."},
@@ -200,7 +200,7 @@ func TestEachProviderKeepsItsTimeouts(t *testing.T) {
 	begun := map[string]string{
 		"openai":    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n",
 		"responses": "data: {\"type\":\"response.output_text.delta\",\"delta\":\"x\"}\n\n",
-		"anthropic": "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+		"anthropic": "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"x\"}}\n\n",
 		"ollama":    "{\"message\":{\"content\":\"x\"}}\n",
 	}
 	for provider, a := range providers {

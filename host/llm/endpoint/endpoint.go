@@ -32,12 +32,16 @@ const (
 type Timeouts struct {
 	// Connect bounds the time until there is a connection.
 	Connect time.Duration
-	// FirstToken bounds the time from there to the first byte of the answer. Local
+	// FirstToken bounds the time from there to the first event of the answer. Local
 	// servers load the model in it.
 	FirstToken time.Duration
-	// Idle bounds the time between bytes.
+	// Idle bounds the time between bytes once there was an event. Bytes that are only
+	// signs of life, such as comments and pings, hold a stream for FirstToken more.
 	Idle time.Duration
 }
+
+// mute bounds the time between two events.
+func (t Timeouts) mute() time.Duration { return t.Idle + t.FirstToken }
 
 // Config describes an endpoint.
 type Config struct {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -83,6 +84,35 @@ func TestWaitsGrowAndVary(t *testing.T) {
 			t.Errorf("waited %v, want %v", waits, want)
 		}
 	}
+}
+
+// busy is a server that has no room for an hour.
+type busy struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (busy) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"9"}}, Body: http.NoBody, Request: r}, nil
+}
+
+// TestStopEndsAWaitBetweenAttemptsAtOnce: on the real wait, by the test's clock.
+func TestStopEndsAWaitBetweenAttemptsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m", HTTPClient: &http.Client{Transport: busy{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		time.AfterFunc(time.Second, cancel)
+		watch := e.Watch(ctx)
+		defer watch.Stop()
+		if _, err = e.Send(watch, get(e, "http://127.0.0.1:1")); err != context.Canceled {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %s of nine seconds, stopped after one", took)
+		}
+	})
 }
 
 // FuzzRefusal holds that no refusal, whatever its bytes, shows the key, has a code

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -80,6 +81,8 @@ func (e *Endpoint) failure(err error) error {
 		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s did not begin to answer within %s.", at, e.cfg.Timeouts.FirstToken), err)
 	case errors.Is(err, errIdle):
 		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s stopped sending in the middle of the answer. What arrived is saved.", at), err)
+	case errors.Is(err, errMute):
+		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s kept the connection open and wrote nothing for %s. What arrived is saved.", at, e.cfg.Timeouts.mute()), err)
 	case errors.Is(err, errTooLarge):
 		return e.Fail(packet.CodeModelBadResponse, fmt.Sprintf("%s sent a line that is too large to be part of an answer.", at), err)
 	}
@@ -151,6 +154,9 @@ func (e *Endpoint) judge(r *Refusal) (packet.Code, string) {
 	case r.quota():
 		return packet.CodeModelRateLimited, fmt.Sprintf("The account at %s has no budget left.%s", at, r.said())
 	case r.Status == http.StatusTooManyRequests:
+		if wait, stated := e.retryAfter(r.retryAfter); stated && wait > maxRetryAfter {
+			return packet.CodeModelRateLimited, fmt.Sprintf("%s asks to wait %s before the next request.", at, wait.Round(time.Second))
+		}
 		return packet.CodeModelRateLimited, fmt.Sprintf("%s asks to slow down. Wait a little, then retry.", at)
 	case r.Status == http.StatusRequestTimeout || r.Status == http.StatusGatewayTimeout:
 		return packet.CodeModelTimeout, fmt.Sprintf("%s did not answer in time.", at)
@@ -186,7 +192,7 @@ func (e *Endpoint) Broken(w *Watch, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
-	case errors.Is(err, errIdle), errors.Is(err, errNoFirstToken), errors.Is(err, errTooLarge):
+	case errors.Is(err, errIdle), errors.Is(err, errMute), errors.Is(err, errNoFirstToken), errors.Is(err, errTooLarge):
 		return e.failure(err)
 	case errors.As(err, &syntax), errors.As(err, &kind):
 		return e.Unreadable(err)

@@ -19,6 +19,8 @@ var (
 	errNoFirstToken = errors.New("no answer within the time for the first token")
 	// errIdle is the cause when the stream stopped moving.
 	errIdle = errors.New("the stream stood still for too long")
+	// errMute is the cause when nothing but signs of life came for too long.
+	errMute = errors.New("the stream was kept alive and said nothing")
 	// errTooLarge is the cause when one event of the stream, or a reply that is not
 	// a stream, is larger than maxEventBytes.
 	errTooLarge = errors.New("an event of the stream is too large")
@@ -32,17 +34,24 @@ const maxEventBytes = 4 << 20
 const settleTime = 5 * time.Second
 
 // Watch ends a request whose endpoint falls silent. It belongs to one answer, with
-// all its attempts, and its owner stops it.
+// all its attempts, and its owner stops it. Bytes alone show that the connection
+// lives: comments and pings come from gateways whose model hangs. So the adapter
+// tells it of each event that says something, with Heard.
 type Watch struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	timeouts Timeouts
 
-	mu sync.Mutex // guards timer and moving; the connection's callback comes from elsewhere
-	// timer is nil while the clock stands.
+	mu sync.Mutex // guards what follows; the connection's callback comes from elsewhere
+	// timer ends the request for cause; nil while the clock stands.
 	timer *time.Timer
-	// moving tells that a byte of this attempt came.
-	moving bool
+	cause error
+	// mute ends a stream of which nothing but signs of life come; nil before it has
+	// said something.
+	mute *time.Timer
+	// heard tells that this attempt said something, settled that the answer is
+	// complete.
+	heard, settled bool
 }
 
 // Watch returns a watch for one answer. Its context ends with ctx.
@@ -60,7 +69,7 @@ func (w *Watch) Context() context.Context { return w.ctx }
 func (w *Watch) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.moving = false
+	w.heard, w.settled = false, false
 	w.after(w.timeouts.Connect, errNoConnection)
 }
 
@@ -68,44 +77,67 @@ func (w *Watch) begin() {
 func (w *Watch) connected() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.moving && w.timer != nil {
+	if !w.heard && w.timer != nil {
 		w.after(w.timeouts.FirstToken, errNoFirstToken)
 	}
 }
 
-// moved is called for each read that brought bytes.
+// moved is called for each read that brought bytes. Before the first event they
+// count for nothing.
 func (w *Watch) moved() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.moving = true
-	w.after(w.timeouts.Idle, errIdle)
+	if w.heard && !w.settled {
+		w.after(w.timeouts.Idle, errIdle)
+	}
 }
 
-// Settle shortens the patience once the answer is complete.
+// Heard takes note of an event that says something.
+func (w *Watch) Heard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.settled {
+		return
+	}
+	w.heard = true
+	w.after(w.timeouts.Idle, errIdle)
+	if w.mute == nil {
+		w.mute = time.AfterFunc(w.timeouts.mute(), func() { w.cancel(errMute) })
+	} else {
+		w.mute.Reset(w.timeouts.mute())
+	}
+}
+
+// Settle leaves a complete answer a little time for a last chunk, whatever comes.
 func (w *Watch) Settle() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timeouts.Idle = min(w.timeouts.Idle, settleTime)
-	w.moving = true
-	w.after(w.timeouts.Idle, errIdle)
+	w.heard, w.settled = true, true
+	w.after(min(w.timeouts.Idle, settleTime), errIdle)
 }
 
 // after sets the clock anew; mu is held.
 func (w *Watch) after(d time.Duration, cause error) {
+	if w.timer != nil && w.cause == cause {
+		w.timer.Reset(d)
+		return
+	}
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	w.timer = time.AfterFunc(d, func() { w.cancel(cause) })
+	w.timer, w.cause = time.AfterFunc(d, func() { w.cancel(cause) }), cause
 }
 
 // pause stops the clock between two attempts.
 func (w *Watch) pause() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.timer != nil {
-		w.timer.Stop()
-		w.timer = nil
+	for _, timer := range []*time.Timer{w.timer, w.mute} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
+	w.timer, w.mute = nil, nil
 }
 
 // Stop releases everything; the request of this watch ends with it.
@@ -121,7 +153,7 @@ func (w *Watch) silence(err error) error {
 		return err
 	}
 	cause := context.Cause(w.ctx)
-	if errors.Is(cause, errNoConnection) || errors.Is(cause, errNoFirstToken) || errors.Is(cause, errIdle) {
+	if errors.Is(cause, errNoConnection) || errors.Is(cause, errNoFirstToken) || errors.Is(cause, errIdle) || errors.Is(cause, errMute) {
 		return cause
 	}
 	return err
@@ -153,12 +185,27 @@ type body struct {
 	// event counts the bytes since the last empty line; line those since the last
 	// line end, carriage returns not counted.
 	event, line int
+	// mark is how much of a byte order mark at the beginning was left out, -1 once
+	// there is no more to leave out.
+	mark int
 }
+
+// byteOrderMark may stand before a stream and is no part of it: the SDKs' decoders
+// would take it for part of the first line.
+const byteOrderMark = "\uFEFF"
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.watch.moved()
+	}
+	for b.mark >= 0 && n > 0 {
+		if b.mark == len(byteOrderMark) || p[0] != byteOrderMark[b.mark] {
+			b.mark = -1
+			break
+		}
+		b.mark++
+		n = copy(p, p[1:n])
 	}
 	for _, c := range p[:n] {
 		b.event++

@@ -57,6 +57,7 @@ func (m *Model) decode(w *endpoint.Watch, response *http.Response, emit func(llm
 		// The watched body bounds the line.
 		line, err := reader.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
+			w.Heard()
 			last, err := a.line(line, err)
 			if err != nil || last {
 				return err

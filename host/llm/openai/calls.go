@@ -66,6 +66,9 @@ func (cs *calls) add(f fragment) []llm.Event {
 		at = len(cs.list) - 1
 	}
 	c := cs.list[at]
+	if c.index == nil {
+		c.index = f.index
+	}
 	if c.name == "" {
 		c.name = f.name
 	}
@@ -100,17 +103,19 @@ func (cs *calls) find(f fragment) int {
 	return at
 }
 
-// candidate is the latest call with the fragment's index; without an index the
-// one with its id, else the latest of all.
+// candidate is the latest call with the fragment's index; where one of the two has
+// none, the latest with its id, or the latest of all for a fragment without one.
 func (cs *calls) candidate(f fragment) int {
 	for i := len(cs.list) - 1; i >= 0; i-- {
 		c := cs.list[i]
 		switch {
-		case f.index != nil:
-			if c.index != nil && *c.index == *f.index {
+		case f.index != nil && c.index != nil:
+			if *c.index == *f.index {
 				return i
 			}
-		case f.id == "" || f.id == c.theirID:
+		case f.index == nil && f.id == "", f.id != "" && f.id == c.theirID:
+			return i
+		case f.index != nil && f.id == "" && f.name == "" && i == len(cs.list)-1:
 			return i
 		}
 	}
@@ -121,16 +126,20 @@ func (cs *calls) candidate(f fragment) int {
 }
 
 // begins tells whether a fragment that could continue c is a new call instead:
-// endpoints exist that give every call the index 0, and others that repeat id
-// and name with every fragment.
+// endpoints exist that give every call the index 0, others that give every call the
+// same id, and others that repeat id and name with every fragment.
 func (cs *calls) begins(c *call, f fragment) bool {
 	if f.name == "" || c.name == "" {
 		return false
 	}
-	if c.complete() {
-		return f.arguments != "" && strings.TrimSpace(f.arguments) != "" || f.id != c.theirID
+	another := f.id != "" && f.id != c.theirID
+	switch {
+	case f.name != c.name:
+		return another || c.arguments.Len() > 0
+	case c.complete():
+		return strings.TrimSpace(f.arguments) != "" || f.id != c.theirID
 	}
-	return c.arguments.Len() == 0 && f.id != "" && f.id != c.theirID
+	return c.arguments.Len() == 0 && another
 }
 
 // freshID returns id, or a new one where it is missing or taken.

@@ -30,7 +30,7 @@ type answer struct {
 // decode reads the stream to its end and emits its events, Usage and Finish
 // last. It returns endpoint.ErrLeft when emit returned false.
 func (m *Model) decode(w *endpoint.Watch, response *http.Response, emit func(llm.Event) bool) error {
-	source := newEvents(response)
+	source := newEvents(w, response)
 	stream := ssestream.NewStream[sdk.ChatCompletionChunk](source, nil)
 	defer stream.Close()
 	a := &answer{model: m, watch: w, emit: emit, calls: calls{newID: m.cfg.NewID}}
@@ -50,13 +50,19 @@ func (m *Model) decode(w *endpoint.Watch, response *http.Response, emit func(llm
 	return a.finish()
 }
 
+// broke are the reasons to finish that say that the answer is not complete for a
+// fault of the server.
+var broke = map[string]bool{"error": true, "abort": true, "network_error": true, "insufficient_system_resource": true}
+
 // chunk emits what one chunk says.
 func (a *answer) chunk(chunk sdk.ChatCompletionChunk) error {
 	if chunk.JSON.Usage.Valid() {
 		a.usage = usage(chunk.Usage)
 	}
-	if len(chunk.Choices) == 0 && strings.Contains(chunk.RawJSON(), `"object":"error"`) {
-		return a.model.end.Refused(endpoint.NewRefusal(0, []byte(chunk.RawJSON())))
+	if len(chunk.Choices) == 0 {
+		if r := endpoint.NewRefusal(0, []byte(chunk.RawJSON())); r.Message != "" { // an error that is not called one
+			return a.model.end.Inside(r)
+		}
 	}
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
@@ -65,7 +71,7 @@ func (a *answer) chunk(chunk sdk.ChatCompletionChunk) error {
 		if err := a.delta(choice.Delta); err != nil {
 			return err
 		}
-		if choice.FinishReason == "error" {
+		if broke[choice.FinishReason] {
 			return a.model.end.Fail(packet.CodeModelFailed, fmt.Sprintf("%s ended the answer with a fault of its own. What arrived is saved.", a.model.end.Address()), nil)
 		}
 		if choice.FinishReason != "" {
@@ -131,7 +137,7 @@ func (a *answer) finishReason() llm.FinishReason {
 	switch a.reason {
 	case "length", "max_tokens":
 		return llm.FinishLength
-	case "content_filter", "safety":
+	case "content_filter", "safety", "sensitive", "prohibited_content", "blocklist", "recitation":
 		return llm.FinishFiltered
 	}
 	// Several servers say "stop" after tool calls.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
 )
 
 // events is the SDK's decoder of server-sent events with two things added: it
@@ -14,12 +16,13 @@ import (
 // for an error.
 type events struct {
 	ssestream.Decoder
+	watch *endpoint.Watch
 	event ssestream.Event
 	done  bool
 }
 
-func newEvents(response *http.Response) *events {
-	return &events{Decoder: ssestream.NewDecoder(response)}
+func newEvents(w *endpoint.Watch, response *http.Response) *events {
+	return &events{Decoder: ssestream.NewDecoder(response), watch: w}
 }
 
 // Next implements ssestream.Decoder.
@@ -27,9 +30,10 @@ func (e *events) Next() bool {
 	for e.Decoder.Next() {
 		e.event = e.Decoder.Event()
 		data := bytes.TrimSpace(e.event.Data)
-		if len(data) == 0 {
+		if len(data) == 0 || e.event.Type == "keepalive" {
 			continue
 		}
+		e.watch.Heard()
 		if bytes.HasPrefix(data, []byte("[DONE]")) {
 			e.done = true
 		} else if bytes.Contains(data, []byte(`"error"`)) {

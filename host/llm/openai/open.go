@@ -2,6 +2,7 @@ package openai
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/openai/openai-go/v3/option"
 
@@ -26,6 +27,10 @@ func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route
 			if !way.responses && way.turn(r) {
 				return true
 			}
+			if way.responses && req.HasNatives() && undecrypted(r) {
+				req = req.WithoutNatives()
+				return true
+			}
 			return m.learn(r.Text, req, way.responses) || way.turn(r)
 		},
 	})
@@ -33,6 +38,15 @@ func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route
 		m.remember(way)
 	}
 	return response, way, err
+}
+
+// undecrypted tells whether a refusal says that reasoning which the endpoint encrypted
+// cannot be read any more: it was another account's, or is too old. The answer goes on
+// without it; a later one may have its own back.
+func undecrypted(r *endpoint.Refusal) bool {
+	text := strings.ToLower(r.Text)
+	return strings.Contains(text, "invalid_encrypted_content") ||
+		strings.Contains(text, "encrypted content") && (strings.Contains(text, "verified") || strings.Contains(text, "decrypt"))
 }
 
 // post sends the request once; its response's body is watched.

@@ -138,6 +138,19 @@ func TestStreams(t *testing.T) {
 		{"error null in every chunk", llmtest.Answer().Data(`{"error":null,"choices":[{"index":0,"delta":{"content":"x"}}]}`), joined{Text: "x", Finish: llm.FinishStop}},
 		{"comments and carriage returns", llmtest.Answer().Bytes([]byte(": waiting\r\n\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\r\n\r\n")),
 			joined{Text: "x", Finish: llm.FinishStop}},
+		{"a byte order mark", llmtest.Answer().Bytes([]byte("\uFEFFdata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n")), joined{Text: "x", Finish: llm.FinishStop}},
+		{"usage before the last delta", llmtest.Answer().Text("x").Data(`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2}}`).Text("y"),
+			joined{Text: "xy", Finish: llm.FinishStop, Usage: &llm.Usage{InputTokens: 5, OutputTokens: 2}}},
+		{"usage so far in every chunk, and null at the end", llmtest.Answer().Data(`{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":5,"completion_tokens":1}}`).
+			Data(`{"choices":[{"index":0,"delta":{"content":"y"}}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`).Data(`{"choices":[],"usage":null}`),
+			joined{Text: "xy", Finish: llm.FinishStop, Usage: &llm.Usage{InputTokens: 5, OutputTokens: 2}}},
+		{"choices and deltas that are null", llmtest.Answer().Data(`{"choices":null}`).Data(`{"choices":[{"index":0,"delta":null}]}`).Text("x"), joined{Text: "x", Finish: llm.FinishStop}},
+		{"a refusal after text", llmtest.Answer().Text("Well.").Refusal("No."), joined{Text: "Well.", Refusal: "No.", Finish: llm.FinishStop}},
+		{"both names of reasoning, one of them empty", llmtest.Answer().Delta(map[string]any{"reasoning": "a", "reasoning_content": ""}).Delta(map[string]any{"reasoning": nil, "reasoning_content": "b"}).Text("x"),
+			joined{Reasoning: "ab", Text: "x", Finish: llm.FinishStop}},
+		{"reasoning with its details", llmtest.Answer().Data(`{"choices":[{"index":0,"delta":{"content":"","reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a"}]}}]}`).Text("x"),
+			joined{Reasoning: "a", Text: "x", Finish: llm.FinishStop}},
+		{"a safety system by another name", llmtest.Answer().Finish("sensitive"), joined{Finish: llm.FinishFiltered}},
 		{"other choices are left out", llmtest.Answer().Data(`{"choices":[{"index":1,"delta":{"content":"no"}}]}`).Text("x"), joined{Text: "x", Finish: llm.FinishStop}},
 		{"the old function_call", llmtest.Answer().Delta(map[string]any{"function_call": map[string]any{"name": "f", "arguments": "{}"}}).Finish("function_call"),
 			joined{Finish: llm.FinishToolCalls, Calls: []llm.ToolCall{{ID: "made_1", Name: "f", Arguments: "{}"}}}},
@@ -158,6 +171,15 @@ func TestStreams(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestALineBeyondAMegabyteIsRead(t *testing.T) {
+	long := strings.Repeat("word ", 250_000)
+	e := newEndpoint(t, nil, llmtest.Answer().Text(long))
+	events, err := collect(t.Context(), e.model, question)
+	if got := join(t, events); err != nil || got.Text != long || got.Finish != llm.FinishStop {
+		t.Errorf("%d characters of %d, %v", len(got.Text), len(long), err)
 	}
 }
 
@@ -196,6 +218,22 @@ func TestToolCallFragmentsOfOddEndpoints(t *testing.T) {
 		{"name after id", f(`{"index":0,"id":"a"}`, `{"index":0,"function":{"name":"f","arguments":"{}"}}`), []llm.ToolCall{call("a", "f", "{}")}},
 		{"no name ever", f(`{"index":0,"id":"a","function":{"arguments":"{}"}}`), []llm.ToolCall{call("a", "", "{}")}},
 		{"arguments as an object", f(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), []llm.ToolCall{call("a", "f", `{"x":1}`)}},
+		{"an index from the second fragment on", f(`{"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"function":{"arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":":1}"}}`),
+			[]llm.ToolCall{call("a", "f", `{"x":1}`)}},
+		{"an index in the first fragments only", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"function":{"arguments":":1}"}}`, `{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}`, `{"function":{"arguments":"}"}}`),
+			[]llm.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}},
+		{"no indexes, and the id of later fragments tells", f(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"id":"b","function":{"name":"g","arguments":"{"}}`, `{"id":"a","function":{"arguments":":1}"}}`, `{"id":"b","function":{"arguments":"}"}}`),
+			[]llm.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}},
+		{"one id with two names, arguments later", f(`{"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"id":"a","function":{"name":"g","arguments":""}}`, `{"function":{"arguments":"{\"x\":1}"}}`),
+			[]llm.ToolCall{call("a", "f", "{}"), call("made_1", "g", `{"x":1}`)}},
+		{"index 0 for two, the first of them cut", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"id":"b","function":{"name":"g","arguments":"{"}}`, `{"index":0,"function":{"arguments":"}"}}`),
+			[]llm.ToolCall{call("a", "f", `{"x"`), call("b", "g", "{}")}},
+		{"arguments before the name", f(`{"index":0,"id":"a","function":{"arguments":"{\"x\""}}`, `{"index":0,"function":{"name":"f","arguments":":1}"}}`), []llm.ToolCall{call("a", "f", `{"x":1}`)}},
+		{"an index that goes backwards", f(`{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":1,"function":{"arguments":"}"}}`),
+			[]llm.ToolCall{call("b", "g", "{}"), call("a", "f", "{}")}},
+		{"null for what does not come", f(`{"index":0,"id":"a","type":null,"function":{"name":"f","arguments":null}}`, `{"index":0,"id":null,"function":{"name":null,"arguments":"{}"}}`, `{"index":0,"id":null,"function":null}`),
+			[]llm.ToolCall{call("a", "f", "{}")}},
+		{"an empty id in later fragments", f(`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"id":"","function":{"name":"","arguments":"{}"}}`), []llm.ToolCall{call("a", "f", "{}")}},
 		{"a call without arguments before another", f(`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"id":"b","function":{"name":"g","arguments":""}}`),
 			[]llm.ToolCall{call("a", "f", ""), call("b", "g", "")}},
 	}

@@ -33,7 +33,7 @@ const (
 	noSystemRole
 	// strictRoles: a question may not follow a tool's result or another question.
 	strictRoles
-	// shortIDs: the id of a call must be nine letters and digits.
+	// shortIDs: the id of a call must be short; nine letters and digits do.
 	shortIDs
 	// toolsForHistory: the definitions must be there where the history has calls.
 	toolsForHistory
@@ -77,7 +77,7 @@ var lessons = []lesson{
 		{"does not support system"}, {"does not support 'developer'"}}, request.hasSystem},
 	{strictRoles, [][]string{{"roles must alternate"}, {"unexpected role 'user' after role 'tool'"}, {"unexpected role \\\"user\\\" after role \\\"tool\\\""},
 		{"after role", "tool"}, {"must alternate"}}, always},
-	{shortIDs, [][]string{{"length of 9"}}, request.hasCalls},
+	{shortIDs, [][]string{{"length of 9"}, {"tool_call", "id", "string too long"}, {"call_id", "string too long"}}, request.hasCalls},
 	{toolsForHistory, [][]string{{"tools=", "must be", "history"}, {"toolconfig field must be defined"}, {"tools", "required", "tool_use"},
 		{"must be specified when conversation contains tool"}, {"`tools=` param"}}, func(r request) bool { return r.hasCalls() && len(r.Tools) == 0 }},
 	{reasoningBack, [][]string{{"reasoning_content"}}, request.hasCalls},

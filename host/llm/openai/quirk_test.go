@@ -52,6 +52,7 @@ func TestWhatAnEndpointRefusesIsLearnedOnceAndRemembered(t *testing.T) {
 		"question after result":  {400, `Unexpected role 'user' after role 'tool'`, ``, `I have read the result.`, nil},
 		"alternating roles":      {500, `Conversation roles must alternate user/assistant/user/assistant/...`, ``, `I have read the result.`, nil},
 		"ids of nine characters": {400, `Tool call id was c_01H but must be a-z, A-Z, 0-9, with a length of 9.`, `c_01H`, `"tool_call_id":"`, nil},
+		"ids of forty":           {400, `Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 46 instead.`, `c_01H`, `"tool_call_id":"`, nil},
 		"reasoning wanted back":  {400, `Missing reasoning_content field in the assistant message`, ``, `"reasoning_content":"because"`, nil},
 		"content is required":    {422, `messages.2.content: Field required`, ``, `"content":""`, nil},
 		"definitions wanted": {400, "litellm.UnsupportedParamsError: `tools=` param must be specified", ``, `"tool_choice":"none"`,

@@ -121,7 +121,7 @@ func (m *Model) assistant(msg llm.Message, known quirk) sdk.ChatCompletionMessag
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
 				ID: callID(call.ID, known),
 				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: call.Name, Arguments: llm.ArgumentsJSON(call.Arguments),
+					Name: llm.CallName(call.Name), Arguments: llm.ArgumentsJSON(call.Arguments),
 				},
 			},
 		})

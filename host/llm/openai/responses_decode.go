@@ -34,7 +34,7 @@ type response struct {
 // decodeResponse reads the stream to its end and emits its events, Usage and
 // Finish last.
 func (m *Model) decodeResponse(w *endpoint.Watch, reply *http.Response, emit func(llm.Event) bool) error {
-	stream := ssestream.NewStream[responses.ResponseStreamEventUnion](newEvents(reply), nil)
+	stream := ssestream.NewStream[responses.ResponseStreamEventUnion](newEvents(w, reply), nil)
 	defer stream.Close()
 	r := &response{model: m, emit: emit, numbers: map[int64]int{}, written: map[int64]bool{}, ids: map[string]bool{}, cited: map[string]bool{}}
 	for r.final == nil && stream.Next() {

@@ -97,14 +97,16 @@ func (m *Model) input(in []llm.Message, known quirk) []any {
 			}
 			out = append(out, item{Role: role, Content: msg.Text})
 		case llm.RoleAssistant:
-			for _, raw := range m.encrypted(msg) {
-				out = append(out, raw)
+			if strings.TrimSpace(msg.Text) != "" || len(msg.ToolCalls) > 0 { // reasoning alone is refused
+				for _, raw := range m.encrypted(msg) {
+					out = append(out, raw)
+				}
 			}
 			if strings.TrimSpace(msg.Text) != "" {
 				out = append(out, item{Role: "assistant", Content: msg.Text})
 			}
 			for _, call := range msg.ToolCalls {
-				out = append(out, item{Type: "function_call", CallID: callID(call.ID, known), Name: call.Name, Arguments: llm.ArgumentsJSON(call.Arguments)})
+				out = append(out, item{Type: "function_call", CallID: callID(call.ID, known), Name: llm.CallName(call.Name), Arguments: llm.ArgumentsJSON(call.Arguments)})
 			}
 		case llm.RoleTool:
 			out = append(out, item{Type: "function_call_output", CallID: callID(msg.ToolCallID, known), Output: &msg.Text})
