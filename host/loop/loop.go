@@ -47,7 +47,7 @@ func start(ctx context.Context, setup Setup, outer *runner) Result {
 		}
 	}
 	if l.Runner != nil {
-		l.Runner = l.Runner.With(l.own()...)
+		l.Runner = l.Runner.With(l.own()...).After(l.metLabels)
 	}
 	return l.run(ctx)
 }

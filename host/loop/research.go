@@ -72,7 +72,7 @@ func (l *runner) research(ctx context.Context, in tool.Invocation) (tool.Result,
 	emit := packet.NewEmitter(blocks, 0)
 	result := start(ctx, Setup{
 		Model: l.Model, System: window.Research(l.Now(), l.Specs), History: []llm.Message{{Role: llm.RoleUser, Text: args.Task}},
-		Specs: l.Specs, Runner: l.plugins.Inside(emit), NoServerTools: l.NoServerTools, Named: l.Named,
+		Specs: l.Specs, Met: in.Met, Runner: l.plugins.Inside(emit), NoServerTools: l.NoServerTools, Named: l.Named,
 		MaxCycles: researchCycles, Documents: l.Documents, Emit: emit, Now: l.Now,
 	}, l)
 	l.take(result)
@@ -115,6 +115,17 @@ func reported(r Result) tool.Result {
 		out.Text = strings.TrimSpace("The agent was stopped.\n\n" + out.Text)
 	}
 	return out
+}
+
+// metLabels are what calls are told of the path that leads to them.
+func (l *runner) metLabels() []string {
+	var labels []string
+	for _, label := range []string{tool.LabelPrivateData, tool.LabelUntrustedContent} {
+		if slices.Contains(l.Met, label) || l.met(label) || label == tool.LabelUntrustedContent && l.wasServed() {
+			labels = append(labels, label)
+		}
+	}
+	return labels
 }
 
 // met tells whether a tool with the label was called on the path that leads to this

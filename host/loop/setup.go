@@ -17,6 +17,8 @@ type Setup struct {
 	System string
 	// History is the path of messages, the person's latest last.
 	History []llm.Message
+	// Met are labels of what else led here, of an agent what its caller had met.
+	Met []string
 	// Specs are the tools that the model may call, with distinct names.
 	Specs []tool.Spec
 	// Runner runs their calls.

@@ -124,6 +124,9 @@ type Invocation struct {
 	Refs Refs
 	// Context is what may be passed on.
 	Context Context
+	// Met are private_data and untrusted_content as far as the path to this call has met
+	// them, other calls that run beside it included: the arguments may hold any of that.
+	Met []string
 	// Now is the time that the call is to believe in.
 	Now time.Time
 	// Report takes what the call shows while it runs. It is never nil and is safe

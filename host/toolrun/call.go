@@ -36,6 +36,8 @@ type call struct {
 	tool tool.Tool
 	spec tool.Spec
 	refs tool.Refs
+	// met is what the path to the call has met.
+	met []string
 	// opened says that the block is open already.
 	opened bool
 	// held says that the call is not run because models are compared.
@@ -92,7 +94,7 @@ func (c *call) invoke(ctx context.Context) (result tool.Result) {
 	known.Citations = r.Documents.Refs()
 	result, err := c.tool.Call(ctx, tool.Invocation{
 		CallID: c.id, Run: r.RunID, Session: r.Session, User: r.User, Model: r.Model,
-		Arguments: c.argumentsJSON(), Refs: c.refs, Context: known, Now: r.Now(), Report: report,
+		Arguments: c.argumentsJSON(), Refs: c.refs, Context: known, Met: c.met, Now: r.Now(), Report: report,
 	})
 	if err != nil {
 		return hostFault(c.name)

@@ -2,6 +2,7 @@ package toolrun
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -24,6 +25,37 @@ func (r *Runner) With(own ...tool.Tool) *Runner {
 		}
 	}
 	return &derived
+}
+
+// After returns a runner whose calls are told what the path to them has met: private_data,
+// untrusted_content. met is asked once in each Run, before a call begins. The derived runner
+// shares all else with r.
+func (r *Runner) After(met func() []string) *Runner {
+	derived := *r
+	derived.met = met
+	return &derived
+}
+
+// tellMet tells each call what was met before them all, and what those beside it touch.
+func (r *Runner) tellMet(calls []*call) {
+	var before []string
+	if r.met != nil {
+		before = r.met()
+	}
+	for _, label := range []string{tool.LabelPrivateData, tool.LabelUntrustedContent} {
+		touch := 0
+		for _, c := range calls {
+			if hasLabel(c.spec, label) {
+				touch++
+			}
+		}
+		for _, c := range calls {
+			beside := touch > 1 || touch == 1 && !hasLabel(c.spec, label)
+			if beside || slices.Contains(before, label) {
+				c.met = append(c.met, label)
+			}
+		}
+	}
 }
 
 // Inside returns a runner for an agent that runs inside one of r's calls, emitting

@@ -2,6 +2,8 @@ package toolrun
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -61,4 +63,49 @@ func TestAReporterThatIsNoRunnersHasNoPlace(t *testing.T) {
 	if _, ok := PlaceOf(nil); ok {
 		t.Error("it has one")
 	}
+}
+
+// TestCallsAreToldWhatThePathAndThoseBesideThemTouch has one call of private data beside one
+// of none, and then two.
+func TestCallsAreToldWhatThePathAndThoseBesideThemTouch(t *testing.T) {
+	var mu sync.Mutex
+	told := map[string][]string{}
+	note := func(name string, labels ...string) tool.Tool {
+		return local{tool.Spec{Name: name, Labels: labels}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[in.CallID] = in.Met
+			return tool.Result{Text: "ok"}, nil
+		}}
+	}
+	h := newHarness(nil, note("mail", tool.LabelPrivateData, tool.LabelEgress), note("page", tool.LabelUntrustedContent), note("plain"))
+	var before []string
+	r := h.After(func() []string { return before })
+	run := func(names ...string) (got [][]string) {
+		var requests []Request
+		for _, name := range names {
+			requests = append(requests, Request{Name: name})
+		}
+		for _, d := range r.Run(t.Context(), 0, requests) {
+			got = append(got, told[d.CallID])
+		}
+		return got
+	}
+	private, strange := tool.LabelPrivateData, tool.LabelUntrustedContent
+	for _, tc := range []struct {
+		before, calls []string
+		want          string
+	}{
+		{nil, []string{"plain"}, "[[]]"},
+		{nil, []string{"mail"}, "[[]]"},
+		{[]string{strange}, []string{"mail"}, fmt.Sprint([][]string{{strange}})},
+		{nil, []string{"mail", "plain", "page"}, fmt.Sprint([][]string{{strange}, {private, strange}, {private}})},
+		{nil, []string{"mail", "mail"}, fmt.Sprint([][]string{{private}, {private}})},
+	} {
+		before = tc.before
+		if got := fmt.Sprint(run(tc.calls...)); got != tc.want {
+			t.Errorf("after %v, %v are told %s, want %s", tc.before, tc.calls, got, tc.want)
+		}
+	}
+	h.Run(t.Context(), 1, []Request{{Name: "plain"}}) // a runner that nobody tells still runs
 }

@@ -64,6 +64,8 @@ type Runner struct {
 	free map[string]bool
 	// perTool bounds the calls of a tool that has a limit of its own.
 	perTool map[string]chan struct{}
+	// met tells what the path has met, nil for nobody who knows.
+	met func() []string
 }
 
 // New returns a runner.
@@ -147,6 +149,7 @@ func (r *Runner) Abandon(place packet.Placement, outcome packet.Outcome) {
 // for each call that is left after merging, in the order of the requests.
 func (r *Runner) Run(ctx context.Context, turn int, requests []Request) []Done {
 	calls := r.plan(turn, requests)
+	r.tellMet(calls)
 	tabs := make([]int, len(calls))
 	for i, c := range calls {
 		tabs[i] = c.place.TabIndex
