@@ -77,7 +77,7 @@ func (s *Server) patchMemory(c *fiber.Ctx) error {
 		return err
 	}
 	who := whoOf(c)
-	m, err := s.cfg.Store.UpdateMemory(s.ctx, who.Principal, c.Params("id"), b.Text, "")
+	m, err := s.cfg.Store.UpdateMemory(s.ctx, who.Principal, c.Params("id"), b.Text, "", nil)
 	if err != nil {
 		return memoryFault(err)
 	}

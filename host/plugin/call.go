@@ -19,7 +19,7 @@ import (
 )
 
 // spec describes a tool under the name that a model calls it by.
-// brought are the labels of what it finds in its kept folder.
+// brought are the labels of what it finds that was kept.
 func spec(p *installed, l listedTool, name string, rights capability.Rights, around capability.Surroundings, brought []string) tool.Spec {
 	e := p.manifest.Tool(l.Name)
 	title := l.Title
@@ -79,7 +79,8 @@ func (t *guestTool) Call(ctx context.Context, in tool.Invocation) (tool.Result, 
 		gate: t.manager.gate, module: lease, manifest: p.manifest, assets: p.assets, tool: t.name,
 		title: t.spec.Title, exposed: t.spec.Name, config: config, logger: t.manager.config.Logger,
 		changed: func() { t.manager.refresh(p) },
-		folders: t.manager.config.Workspaces, marks: t.manager.marks, labels: t.spec.Labels,
+		folders: t.manager.config.Workspaces, marks: t.manager.marks,
+		carries: func() ([]string, error) { return t.carries(ctx, p, in.User, in.Met) },
 	}
 	result, _ := c.run(ctx, in)
 	return result, nil
@@ -156,11 +157,11 @@ type guestCall struct {
 	tool, exposed, title string
 	config               map[string]string
 	logger               *slog.Logger
-	// folders are the kept workspaces, nil for none; marks keeps their labels, and labels
-	// are those of this tool.
+	// folders are the kept workspaces, nil for none; marks keeps their labels, and carries
+	// tells those of what the call stores at a moment, nil where nobody keeps track.
 	folders *files.Kept
 	marks   *marks
-	labels  []string
+	carries func() ([]string, error)
 	// changed is told when a dynamic plugin says that its tools are others now, nil where
 	// nobody wants to know.
 	changed func()

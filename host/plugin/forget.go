@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ForgetUser deletes what plugins keep for a user: values of kv, kept folders and their
-// labels. It waits for calls that have such a folder.
+// ForgetUser deletes what plugins keep for a user: values of kv, kept folders and the
+// labels of both. It waits for calls that have such a folder.
 func (m *Manager) ForgetUser(ctx context.Context, user string) error {
 	var errs []error
 	if m.config.Workspaces != nil {
@@ -19,7 +19,7 @@ func (m *Manager) ForgetUser(ctx context.Context, user string) error {
 	errs = append(errs, m.config.Storage.Update(func(tx Tx) error {
 		var theirs []string
 		note := func(key string, _ []byte) bool {
-			part := strings.SplitN(key, "/", 5)
+			part := strings.SplitN(strings.TrimPrefix(key, placeMark("")), "/", 5)
 			value := part[0] == "kv" && len(part) == 5 && part[2] == "user" && part[3] == id
 			mark := part[0] == "workspace" && len(part) == 3 && part[2] == id
 			if value || mark {
@@ -27,7 +27,7 @@ func (m *Manager) ForgetUser(ctx context.Context, user string) error {
 			}
 			return true
 		}
-		if err := errors.Join(tx.Scan("kv/", note), tx.Scan("workspace/", note)); err != nil {
+		if err := errors.Join(tx.Scan("kv/", note), tx.Scan(placeMark(""), note), tx.Scan("workspace/", note)); err != nil {
 			return err
 		}
 		for _, key := range theirs {

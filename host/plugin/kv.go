@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"net/url"
 
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -11,7 +12,8 @@ import (
 // maxKey is how many bytes a key of kv may have.
 const maxKey = 512
 
-// keyValue serves the capability kv over a key space.
+// keyValue serves the capability kv over a key space, and keeps the labels of its values
+// there.
 type keyValue struct{ space Storage }
 
 type keyArgs struct {
@@ -38,11 +40,15 @@ func (kv keyValue) functions() []gate.Function {
 
 // place is the prefix of the values that this call reaches.
 func place(ctx context.Context, c *gate.Call) string {
-	base := "kv/" + c.Plugin + "/"
-	if p, ok := gate.Right(ctx).Params.(*capability.KVParams); ok && p.Scope == "plugin" {
+	return placeOf(c.Plugin, c.User, gate.Right(ctx))
+}
+
+func placeOf(plugin, user string, right capability.Right) string {
+	base := "kv/" + plugin + "/"
+	if p, ok := right.Params.(*capability.KVParams); ok && p.Scope == "plugin" {
 		return base + "plugin/"
 	}
-	return base + "user/" + url.PathEscape(c.User) + "/"
+	return base + "user/" + url.PathEscape(user) + "/"
 }
 
 func checkKey(key string) error {
@@ -76,6 +82,10 @@ func (kv keyValue) put(ctx context.Context, c *gate.Call, a putArgs) (any, error
 	if !ok {
 		return nil, gate.Errorf(gate.Denied, "The right to kv is not known.")
 	}
+	labels, err := carried(ctx)
+	if err != nil {
+		return nil, err
+	}
 	prefix := place(ctx, c)
 	return nil, kv.space.Update(func(tx Tx) error {
 		used := int64(len(a.Key) + len(a.Value))
@@ -91,6 +101,9 @@ func (kv keyValue) put(ctx context.Context, c *gate.Call, a putArgs) (any, error
 		if used > params.Quota() {
 			return gate.Errorf(gate.Quota, "Keys and values would have %d bytes; the quota is %d. Delete some first.", used, params.Quota())
 		}
+		if err := addMark(tx, placeMark(prefix), labels); err != nil {
+			return err
+		}
 		return tx.Put(prefix+a.Key, []byte(a.Value))
 	})
 }
@@ -99,7 +112,18 @@ func (kv keyValue) remove(ctx context.Context, c *gate.Call, a keyArgs) (any, er
 	if err := checkKey(a.Key); err != nil {
 		return nil, err
 	}
-	return nil, kv.space.Update(func(tx Tx) error { return tx.Delete(place(ctx, c) + a.Key) })
+	prefix := place(ctx, c)
+	return nil, kv.space.Update(func(tx Tx) error {
+		left := false
+		err := tx.Scan(prefix, func(key string, _ []byte) bool {
+			left = key != prefix+a.Key
+			return !left
+		})
+		if err == nil && !left {
+			err = tx.Delete(placeMark(prefix)) // the labels of nothing
+		}
+		return errors.Join(err, tx.Delete(prefix+a.Key))
+	})
 }
 
 func (kv keyValue) list(ctx context.Context, c *gate.Call, a prefixArgs) (any, error) {

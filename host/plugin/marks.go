@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -9,55 +10,74 @@ import (
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
-// marks are the labels of what is in the kept folders. What was written keeps the labels of
-// the tool that wrote it, also when that was another version, or had other grants.
+// marks are the labels of what plugins keep: of each kept folder, and of each place of kv. What
+// was written keeps the labels of the call that wrote it, also when that was another version,
+// or had other grants. It is safe for concurrent use.
 type marks struct{ space Storage }
 
-func marksKey(plugin, user string) string { return "workspace/" + plugin + "/" + url.PathEscape(user) }
+// folderMark and placeMark are where the labels of a folder and of a place of kv are.
+func folderMark(plugin, user string) string {
+	return "workspace/" + plugin + "/" + url.PathEscape(user)
+}
+func placeMark(place string) string { return "label/" + place }
 
 // lasting are the labels that say what data is. The others say what a tool does.
 var lasting = []string{capability.LabelPrivateData, capability.LabelUntrustedContent}
 
-// of returns the labels of a folder.
-func (m *marks) of(plugin, user string) ([]string, error) {
-	var labels []string
-	err := m.space.View(func(tx Tx) error {
-		data, found := tx.Get(marksKey(plugin, user))
-		if !found {
-			return nil
-		}
-		return json.Unmarshal(data, &labels)
+// of returns the labels kept under a key.
+func (m *marks) of(key string) (labels []string, err error) {
+	err = m.space.View(func(tx Tx) error {
+		labels, err = readMark(tx, key)
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the labels of a kept folder of plugin %q: %w", plugin, err)
+		return nil, fmt.Errorf("read the labels of what a plugin keeps: %w", err)
 	}
 	return labels, nil
 }
 
-// add adds labels to those of a folder.
-func (m *marks) add(plugin, user string, labels []string) error {
-	before, err := m.of(plugin, user)
+func readMark(tx Tx, key string) (labels []string, err error) {
+	if data, found := tx.Get(key); found {
+		err = json.Unmarshal(data, &labels)
+	}
+	return labels, err
+}
+
+// add adds labels to those kept under a key, and returns all that are there now.
+func (m *marks) add(key string, labels []string) (all []string, err error) {
+	before, err := m.of(key)
+	if all = lastingOf(before, labels); err != nil || len(all) == len(before) {
+		return all, err
+	}
+	return all, m.space.Update(func(tx Tx) error { return addMark(tx, key, labels) })
+}
+
+// addMark adds labels in the transaction that changes what they are of.
+func addMark(tx Tx, key string, labels []string) error {
+	before, err := readMark(tx, key)
 	if err != nil {
 		return err
 	}
-	after := slices.Clone(before)
-	for _, l := range labels {
-		if slices.Contains(lasting, l) && !slices.Contains(after, l) {
-			after = append(after, l)
-		}
-	}
+	after := lastingOf(before, labels)
 	if len(after) == len(before) {
 		return nil
 	}
 	data, err := json.Marshal(after)
 	if err != nil {
-		return fmt.Errorf("write the labels of a kept folder: %w", err)
+		return fmt.Errorf("write the labels of what a plugin keeps: %w", err)
 	}
-	return m.space.Update(func(tx Tx) error { return tx.Put(marksKey(plugin, user), data) })
+	return tx.Put(key, data)
 }
 
-// joinLabels returns the labels of a tool and of the folder that it reads, each once, in the order
-// of capability.AllLabels.
+// lastingOf returns the lasting ones of both lists, each once.
+func lastingOf(labels, more []string) []string {
+	return slices.DeleteFunc(slices.Clone(lasting), func(l string) bool {
+		return !slices.Contains(labels, l) && !slices.Contains(more, l)
+	})
+}
+
+// joinLabels returns the labels of a tool and of what it reads, each once, in the order of
+// capability.AllLabels.
 func joinLabels(labels, more []string) []string {
 	var all []string
 	for _, l := range capability.AllLabels() {
@@ -66,4 +86,17 @@ func joinLabels(labels, more []string) []string {
 		}
 	}
 	return all
+}
+
+// carrierKey is where the context of a host function has the labels that what it stores gets:
+// a func() ([]string, error).
+type carrierKey struct{}
+
+// carried returns the labels of what the call that ctx belongs to may store now; none where
+// nobody keeps track.
+func carried(ctx context.Context) ([]string, error) {
+	if labels, ok := ctx.Value(carrierKey{}).(func() ([]string, error)); ok {
+		return labels()
+	}
+	return nil, nil
 }

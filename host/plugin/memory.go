@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -16,7 +17,7 @@ import (
 type Memories interface {
 	Memories(ctx context.Context, p store.Principal) ([]store.Memory, error)
 	AddMemory(ctx context.Context, p store.Principal, record store.Memory) (m store.Memory, added bool, err error)
-	UpdateMemory(ctx context.Context, p store.Principal, id, text, plugin string) (store.Memory, error)
+	UpdateMemory(ctx context.Context, p store.Principal, id, text, plugin string, labels []string) (store.Memory, error)
 	DeleteMemory(ctx context.Context, p store.Principal, id string) (store.Memory, error)
 	// Session tells whether a conversation is private.
 	Session(ctx context.Context, p store.Principal, id string) (store.Session, error)
@@ -110,15 +111,20 @@ func (m memory) apply(ctx context.Context, c *gate.Call, a memoryApplyArgs) (any
 	if m.store == nil {
 		return nil, errNoMemory
 	}
+	labels, err := carried(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Every memory counts as private where it is read, so that is not kept with one.
+	labels = slices.DeleteFunc(labels, func(l string) bool { return l == capability.LabelPrivateData })
 	p := store.Principal{UserID: c.User}
 	var done store.Memory
-	var err error
 	changed := true
 	switch a.Operation {
 	case "add":
-		done, changed, err = m.store.AddMemory(ctx, p, store.Memory{Text: a.Text, Plugin: c.Plugin, Session: c.Session})
+		done, changed, err = m.store.AddMemory(ctx, p, store.Memory{Text: a.Text, Plugin: c.Plugin, Session: c.Session, Labels: labels})
 	case "update":
-		done, err = m.store.UpdateMemory(ctx, p, a.ID, a.Text, c.Plugin)
+		done, err = m.store.UpdateMemory(ctx, p, a.ID, a.Text, c.Plugin, labels)
 	case "delete":
 		done, err = m.store.DeleteMemory(ctx, p, a.ID)
 	default:

@@ -219,7 +219,7 @@ func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		brought, err := m.brought(p, rights, user)
+		brought, err := m.brought(ctx, p, rights, user)
 		if err != nil {
 			return nil, err
 		}
@@ -233,17 +233,6 @@ func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
 		}
 	}
 	return list, nil
-}
-
-// brought are the labels of what a plugin finds in the folder that is kept for a user, where
-// it may have that.
-func (m *Manager) brought(p *installed, rights capability.Rights, user string) ([]string, error) {
-	right := rights.Of(capability.Workspace)
-	params, ok := right.Params.(*capability.WorkspaceParams)
-	if !ok || right.Mode != capability.Allow || !params.Persistent {
-		return nil, nil
-	}
-	return m.marks.of(p.record.Name, user)
 }
 
 // Description is an installed plugin as an operator sees it.

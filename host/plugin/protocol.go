@@ -176,9 +176,13 @@ func (c guestCall) host(g *gate.Call, in tool.Invocation) func(name string) engi
 	}
 }
 
-// reporting gives a host function the place where the call shows something.
+// reporting gives a host function the place where the call shows something, and the labels of
+// what it stores.
 func (c guestCall) reporting(f engine.HostFunc, in tool.Invocation) engine.HostFunc {
 	return func(ctx context.Context, block []byte) []byte {
+		if c.carries != nil {
+			ctx = context.WithValue(ctx, carrierKey{}, c.carries)
+		}
 		return f(context.WithValue(ctx, reporterKey{}, in.Report), block)
 	}
 }

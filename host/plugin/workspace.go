@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -117,13 +116,20 @@ func (c guestCall) kept(ctx context.Context, user string, quota int64) (*files.W
 	return nil, nil, refuse("Its folder cannot be opened; the host's log says why.")
 }
 
-// mark returns what keeps the labels of this call with the folder, before the first change
-// in it.
+// mark returns what keeps the labels of this call with the folder. It is called before each
+// change in it, by the call's goroutine, and looks each time: what the guest has read since
+// may have labels that the change before did not have.
 func (c guestCall) mark(user string) func() error {
-	return sync.OnceValue(func() error {
-		if c.marks == nil {
+	var kept []string
+	return func() error {
+		if c.marks == nil || c.carries == nil || len(kept) == len(lasting) {
 			return nil
 		}
-		return c.marks.add(c.manifest.Name, user, c.labels)
-	})
+		labels, err := c.carries()
+		if err != nil {
+			return fmt.Errorf("find the labels of what is written: %w", err)
+		}
+		kept, err = c.marks.add(folderMark(c.manifest.Name, user), labels)
+		return err
+	}
 }

@@ -29,13 +29,16 @@ type Memory struct {
 	// Plugin is the plugin that wrote the text last, "" for the person.
 	Plugin string `json:"plugin,omitempty"`
 	// Session is the conversation in which it was written, "" for none.
-	Session   string    `json:"session,omitempty"`
+	Session string `json:"session,omitempty"`
+	// Labels are those of what the text may hold, beyond private_data: none where a person
+	// wrote it.
+	Labels    []string  `json:"labels,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // AddMemory writes a new memory of the principal's from the record's Text,
-// Plugin and Session. Where one with the same text is there already, that one
+// Plugin, Session and Labels. Where one with the same text is there already, that one
 // is returned and added is false. It returns ErrInvalid for a text that is
 // empty, too long or not UTF-8, ErrFull when there are MaxMemories, and
 // ErrNotFound when the user does not exist.
@@ -59,7 +62,7 @@ func (s *Store) AddMemory(ctx context.Context, p Principal, record Memory) (m Me
 		}
 		now := s.clock()
 		m, added = Memory{ID: s.newID("mem"), Owner: p.UserID, Text: record.Text, Plugin: record.Plugin,
-			Session: record.Session, CreatedAt: now, UpdatedAt: now}, true
+			Session: record.Session, Labels: record.Labels, CreatedAt: now, UpdatedAt: now}, true
 		return errors.Join(
 			tableMemories.put(tx, m.ID, m),
 			tableOwnerMemories.putRaw(tx, join(p.UserID, m.ID), []byte{}))
@@ -125,8 +128,9 @@ func ownMemory(tx *bbolt.Tx, p Principal, id string) (Memory, error) {
 }
 
 // UpdateMemory gives a memory another text; plugin is who wrote it, "" for the
-// person. It returns ErrInvalid as AddMemory does, and ErrNotFound.
-func (s *Store) UpdateMemory(ctx context.Context, p Principal, id, text, plugin string) (Memory, error) {
+// person, and labels are its labels. It returns ErrInvalid as AddMemory does, and
+// ErrNotFound.
+func (s *Store) UpdateMemory(ctx context.Context, p Principal, id, text, plugin string, labels []string) (Memory, error) {
 	text, err := memoryText(text)
 	if err != nil {
 		return Memory{}, err
@@ -136,7 +140,7 @@ func (s *Store) UpdateMemory(ctx context.Context, p Principal, id, text, plugin 
 		if m, err = ownMemory(tx, p, id); err != nil {
 			return err
 		}
-		m.Text, m.Plugin, m.UpdatedAt = text, plugin, s.clock()
+		m.Text, m.Plugin, m.Labels, m.UpdatedAt = text, plugin, labels, s.clock()
 		return tableMemories.put(tx, id, m)
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ func TestMemoriesAreListedNewestFirstAndToTheirOwnerOnly(t *testing.T) {
 	addMemory(t, s, ada, "My dog is Rex.")
 	addMemory(t, s, eve, "I am Eve.")
 	clock.advance(time.Hour)
-	changed, err := s.UpdateMemory(t.Context(), ada, tea.ID, "I drink coffee.", "memory")
+	changed, err := s.UpdateMemory(t.Context(), ada, tea.ID, "I drink coffee.", "memory", nil)
 	if err != nil || changed.CreatedAt != tea.CreatedAt || !changed.UpdatedAt.After(tea.UpdatedAt) || changed.Plugin != "memory" {
 		t.Fatalf("%+v, %v", changed, err)
 	}
@@ -36,7 +36,7 @@ func TestMemoriesAreListedNewestFirstAndToTheirOwnerOnly(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for _, err := range []error{
-		func() error { _, err := s.UpdateMemory(t.Context(), eve, tea.ID, "mine", ""); return err }(),
+		func() error { _, err := s.UpdateMemory(t.Context(), eve, tea.ID, "mine", "", nil); return err }(),
 		func() error { _, err := s.DeleteMemory(t.Context(), eve, tea.ID); return err }(),
 		func() error { _, _, err := s.AddMemory(t.Context(), Principal{}, Memory{Text: "x"}); return err }(),
 	} {

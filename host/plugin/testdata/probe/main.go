@@ -28,6 +28,7 @@ func init() {
 	pdk.Register(
 		pdk.Func("context", "", "Returns its context.", func(c *pdk.Call, _ none) (pdk.Result, error) { return pdk.JSON(c.Context), nil }),
 		pdk.Func("put", "", "Stores a value.", func(_ *pdk.Call, a keyed) (pdk.Result, error) { return pdk.Text("stored"), pdk.KVPut(a.Key, a.Value) }),
+		pdk.Func("delete", "", "Deletes a value.", func(_ *pdk.Call, a keyed) (pdk.Result, error) { return pdk.Text("deleted"), pdk.KVDelete(a.Key) }),
 		pdk.Func("get", "", "Returns a value.", get),
 		pdk.Func("show", "", "Shows progress and output.", show),
 		pdk.Func("large", "", "Returns many bytes.", func(_ *pdk.Call, a sized) (pdk.Result, error) {
