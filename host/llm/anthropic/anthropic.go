@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -61,6 +62,9 @@ type Config struct {
 	// NativeSearch declares the provider's own web search. A tool of ours named
 	// web_search is not sent then, since names must differ.
 	NativeSearch bool
+	// Remember keeps what the endpoint turned out to refuse, nil for as long as the
+	// Model lives.
+	Remember llm.Memory
 	// Sleep, Now and Jitter are as in endpoint.Config.
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Now    func() time.Time
@@ -75,8 +79,11 @@ type Model struct {
 
 	asking sync.Mutex // is held by whoever asks the endpoint about the model
 	mu     sync.RWMutex
-	// facts, guarded by mu, are what is known of the model.
+	// facts, guarded by mu, are what the endpoint says of the model.
 	facts facts
+	// refused is what it turned out to refuse; learning is held by whoever adds to it.
+	refused  llm.Memory
+	learning sync.Mutex
 }
 
 var (
@@ -102,7 +109,10 @@ func New(cfg Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{cfg: cfg, end: end}
+	m := &Model{cfg: cfg, end: end, refused: cfg.Remember}
+	if m.refused == nil {
+		m.refused = new(atomic.Uint32)
+	}
 	// A literal, not sdk.NewClient: that one reads keys, addresses, profiles and
 	// headers from the environment.
 	m.client = sdk.Client{Options: m.options()}
@@ -182,8 +192,10 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 // to refuse. What a paused answer has said so far goes with it.
 func (m *Model) open(a *answer, req llm.Request) (*http.Response, error) {
 	var sent sdk.MessageNewParams
+	var sentWith uint32
 	return m.end.Send(a.watch, endpoint.Attempt{
 		Post: func(w *endpoint.Watch) (*http.Response, error) {
+			sentWith = m.refused.Load()
 			sent = m.params(req, a.blocks, a.bare)
 			return m.post(w, sent)
 		},
@@ -192,7 +204,8 @@ func (m *Model) open(a *answer, req llm.Request) (*http.Response, error) {
 				a.bare = true
 				return true
 			}
-			return m.learn(r, sent)
+			// Another answer may have learned something meanwhile.
+			return m.refused.Load() != sentWith || m.learn(r, sent)
 		},
 	})
 }

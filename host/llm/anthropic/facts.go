@@ -7,15 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
-	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
 )
 
 // thinking is how a model is told to think.
@@ -47,10 +42,11 @@ type facts struct {
 	noCache, noImages bool
 }
 
+// known is what the endpoint says of the model and what it showed since.
 func (m *Model) known() facts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.facts
+	return m.facts.but(refused(m.refused.Load()))
 }
 
 func (m *Model) change(change func(*facts)) {
@@ -60,7 +56,12 @@ func (m *Model) change(change func(*facts)) {
 }
 
 // Forget implements llm.Forgetter.
-func (m *Model) Forget() { m.change(func(f *facts) { *f = facts{} }) }
+func (m *Model) Forget() {
+	m.change(func(f *facts) { *f = facts{} })
+	m.learning.Lock()
+	defer m.learning.Unlock()
+	m.refused.Store(0)
+}
 
 // maxFactsBytes bounds the endpoint's description of a model.
 const maxFactsBytes = 1 << 20
@@ -122,56 +123,6 @@ func tokens(n int64) int {
 		return 0
 	}
 	return int(n)
-}
-
-// tooMuchOutput is how the API says what the limit of an answer is.
-var tooMuchOutput = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
-
-// learn reads a refusal and tells whether it taught something that the request
-// can do without.
-func (m *Model) learn(r *endpoint.Refusal, sent sdk.MessageNewParams) bool {
-	text := strings.ToLower(r.Text)
-	learned := false
-	m.change(func(f *facts) {
-		before := *f
-		if match := tooMuchOutput.FindStringSubmatch(text); match != nil {
-			if limit, err := strconv.Atoi(match[1]); err == nil && limit > 0 && int64(limit) < sent.MaxTokens {
-				f.maxOutput = limit
-			}
-		} else if strings.Contains(text, "thinking") {
-			f.unlearnThinking(sent)
-		} else if strings.Contains(text, "cache_control") {
-			f.noCache = true
-		} else if endpoint.IsBlind(text) && hasImages(sent) {
-			f.noImages = true
-		}
-		learned = *f != before
-	})
-	return learned
-}
-
-// unwelcome tells whether a refusal is about the model's own blocks in this history,
-// not about thinking as such: what was signed or encrypted for another account, or by
-// an older model behind the same name, and a step whose thinking is missing.
-func unwelcome(r *endpoint.Refusal) bool {
-	text := strings.ToLower(r.Text)
-	if strings.Contains(text, "encrypted_content") || strings.Contains(text, "encrypted_index") {
-		return true
-	}
-	return strings.Contains(text, "thinking") &&
-		slices.ContainsFunc([]string{"signature", "cannot be modified", "must start with", "expected `thinking`"}, func(words string) bool { return strings.Contains(text, words) })
-}
-
-// unlearnThinking goes to the next way to think after the one that was refused.
-func (f *facts) unlearnThinking(sent sdk.MessageNewParams) {
-	switch {
-	case sent.Thinking.OfAdaptive != nil:
-		f.thinking = thinkBudget
-	case sent.Thinking.OfEnabled != nil:
-		f.thinking = thinkNever
-	case sent.Thinking.OfDisabled != nil:
-		f.mayNot = false
-	}
 }
 
 // thinks decides how the model is told to think about a request.

@@ -32,11 +32,13 @@ func (c *Catalog) adapter(m config.Model) (llm.Model, error) {
 		return ollama.New(ollama.Config{
 			Name: m.Name, BaseURL: base, Model: m.Model, APIKey: m.APIKey, ContextTokens: m.ContextTokens,
 			MaxOutputTokens: m.MaxOutputTokens, KeepAlive: m.KeepAlive, HTTPClient: c.client(base), Timeouts: timeouts, Able: able,
+			Remember: c.memory(learnedKey(m)),
 		})
 	case config.ProviderAnthropic:
 		return anthropic.New(anthropic.Config{
 			Name: m.Name, BaseURL: base, Model: m.Model, APIKey: m.APIKey, ContextTokens: m.ContextTokens,
 			MaxOutputTokens: m.MaxOutputTokens, HTTPClient: c.client(base), Timeouts: timeouts, Able: able, NativeSearch: m.NativeSearch,
+			Remember: c.memory(learnedKey(m)),
 		})
 	}
 	return nil, fmt.Errorf("there is no provider %q; there are openai, anthropic and ollama", m.Provider)
@@ -57,9 +59,15 @@ func baseOf(m config.Model) string {
 const learnedPrefix = "learned/"
 
 // learnedKey is where it stands what one endpoint turned out to refuse of one model.
-// A gateway has several endpoints at one address, so the path counts.
+// A gateway has several endpoints at one address, so the path counts, and may speak
+// several providers' formats at one path, whose flags mean different things. OpenAI's
+// came first and stand without its name.
 func learnedKey(m config.Model) string {
-	return learnedPrefix + strings.TrimRight(baseOf(m), "/") + " " + m.Model
+	provider := ""
+	if m.Provider != config.ProviderOpenAI {
+		provider = string(m.Provider) + " "
+	}
+	return learnedPrefix + provider + strings.TrimRight(baseOf(m), "/") + " " + m.Model
 }
 
 // memory is what an adapter learned of one model, on disk where there is Storage.
@@ -68,10 +76,10 @@ type memory struct {
 	keep  func(flags uint32)
 }
 
-// Load implements openai.Memory.
+// Load implements llm.Memory.
 func (m *memory) Load() uint32 { return m.flags.Load() }
 
-// Store implements openai.Memory.
+// Store implements llm.Memory.
 func (m *memory) Store(flags uint32) {
 	m.flags.Store(flags)
 	m.keep(flags)

@@ -33,6 +33,10 @@ type Refusal struct {
 // Error implements error.
 func (r *Refusal) Error() string { return r.Text }
 
+// Words is all that it says, in lower case: as it came, and its message without the
+// escapes of JSON, by which words are not found.
+func (r *Refusal) Words() string { return strings.ToLower(r.Text + "\n" + r.Message) }
+
 func asRefusal(err error) *Refusal {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -134,7 +138,7 @@ func (r *Refusal) tooLong() bool {
 	if r.Status != 0 && r.Status != 200 && r.Status != 400 && r.Status != 422 && r.Status != 500 {
 		return false
 	}
-	text := strings.ToLower(r.Text)
+	text := r.Words()
 	for _, word := range tooLongWords {
 		if strings.Contains(text, word) {
 			return true

@@ -26,17 +26,33 @@ type facts struct {
 	noTools, noThinking, noImages bool
 }
 
+// refused is what a server turned out to refuse. The bits are stored: their meaning
+// never changes.
+type refused uint32
+
+const (
+	noTools refused = 1 << iota
+	noThinking
+	noImages
+)
+
+// known is what the server says of the model and what it showed since.
 func (m *Model) known() facts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.facts
+	f, r := m.facts, refused(m.refused.Load())
+	f.noTools, f.noThinking, f.noImages = r&noTools != 0, r&noThinking != 0, r&noImages != 0
+	return f
 }
 
 // Forget implements llm.Forgetter.
 func (m *Model) Forget() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.facts = facts{}
+	m.mu.Unlock()
+	m.learning.Lock()
+	defer m.learning.Unlock()
+	m.refused.Store(0)
 }
 
 // shown is the reply of /api/show as far as it is read.
@@ -148,17 +164,22 @@ func (m *Model) thinks(f facts) *bool {
 // learn reads a refusal and tells whether it taught something that the request
 // can do without.
 func (m *Model) learn(r *endpoint.Refusal) bool {
-	text := strings.ToLower(r.Text)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := m.facts
+	text, f := r.Words(), m.known()
+	m.learning.Lock()
+	defer m.learning.Unlock()
+	before := refused(m.refused.Load())
+	after := before
 	switch {
 	case strings.Contains(text, "does not support tools") && m.cfg.Able.Tools != llm.Yes:
-		m.facts.noTools = true
+		after |= noTools
 	case strings.Contains(text, "does not support thinking"), strings.Contains(text, "think value"):
-		m.facts.noThinking = true
-	case endpoint.IsBlind(text) && m.cfg.Able.Vision.Or(m.facts.vision):
-		m.facts.noImages = true
+		after |= noThinking
+	case endpoint.IsBlind(text) && m.cfg.Able.Vision.Or(f.vision):
+		after |= noImages
 	}
-	return m.facts != before
+	if after == before {
+		return false
+	}
+	m.refused.Store(uint32(after))
+	return true
 }

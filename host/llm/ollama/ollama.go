@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
@@ -70,6 +71,9 @@ type Config struct {
 	Timeouts endpoint.Timeouts
 	// Able overrides what the server says of the model.
 	Able llm.Abilities
+	// Remember keeps what the server turned out to refuse, nil for as long as the Model
+	// lives.
+	Remember llm.Memory
 	// Sleep, Now and Jitter are as in endpoint.Config.
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Now    func() time.Time
@@ -86,8 +90,11 @@ type Model struct {
 
 	asking sync.Mutex // is held by whoever asks the server about the model
 	mu     sync.RWMutex
-	// facts, guarded by mu, are what is known of the model.
+	// facts, guarded by mu, are what the server says of the model.
 	facts facts
+	// refused is what it turned out to refuse; learning is held by whoever adds to it.
+	refused  llm.Memory
+	learning sync.Mutex
 }
 
 var (
@@ -113,7 +120,10 @@ func New(cfg Config) (*Model, error) {
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return "call_" + rand.Text() }
 	}
-	return &Model{cfg: cfg, end: end}, nil
+	if cfg.Remember == nil {
+		cfg.Remember = new(atomic.Uint32)
+	}
+	return &Model{cfg: cfg, end: end, refused: cfg.Remember}, nil
 }
 
 // Base returns a server's own address: without the path of one of its APIs, and
@@ -155,9 +165,14 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 	}
 	watch := m.end.Watch(ctx)
 	defer watch.Stop()
+	var sentWith uint32
 	response, err := m.end.Send(watch, endpoint.Attempt{
-		Post:  func(w *endpoint.Watch) (*http.Response, error) { return m.post(w, req) },
-		Learn: m.learn,
+		Post: func(w *endpoint.Watch) (*http.Response, error) {
+			sentWith = m.refused.Load()
+			return m.post(w, req)
+		},
+		// Another answer may have learned something meanwhile.
+		Learn: func(r *endpoint.Refusal) bool { return m.refused.Load() != sentWith || m.learn(r) },
 	})
 	if err != nil {
 		return m.absent(err)

@@ -43,7 +43,7 @@ type Config struct {
 	Able llm.Abilities
 	// Remember keeps what the endpoint turned out to refuse, nil for as long as the
 	// Model lives.
-	Remember Memory
+	Remember llm.Memory
 	// Sleep waits between attempts and returns ctx.Err() when ctx ends first; nil
 	// for a real wait.
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -68,11 +68,3 @@ const (
 	APIChat      API = "chat"
 	APIResponses API = "responses"
 )
-
-// Memory keeps a few flags of one model. It is safe for concurrent use.
-type Memory interface {
-	// Load returns what was stored, 0 for nothing.
-	Load() uint32
-	// Store keeps flags.
-	Store(flags uint32)
-}

@@ -14,8 +14,10 @@ import (
 // to refuse, and by the interface that it has.
 func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route, error) {
 	way := m.route()
+	var sentWith uint32
 	response, err := m.end.Send(w, endpoint.Attempt{
 		Post: func(w *endpoint.Watch) (*http.Response, error) {
+			sentWith = m.quirks.Load()
 			if way.responses {
 				return m.post(w, "responses", m.responseBody(req))
 			}
@@ -31,7 +33,10 @@ func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route
 				req = req.WithoutNatives()
 				return true
 			}
-			return m.learn(r.Text, req, way.responses) || way.turn(r)
+			if m.quirks.Load() != sentWith {
+				return true // another answer learned something meanwhile
+			}
+			return m.learn(r.Words(), req, way.responses) || way.turn(r)
 		},
 	})
 	if err == nil && way.turned {
@@ -44,7 +49,7 @@ func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route
 // cannot be read any more: it was another account's, or is too old. The answer goes on
 // without it; a later one may have its own back.
 func undecrypted(r *endpoint.Refusal) bool {
-	text := strings.ToLower(r.Text)
+	text := r.Words()
 	return strings.Contains(text, "invalid_encrypted_content") ||
 		strings.Contains(text, "encrypted content") && (strings.Contains(text, "verified") || strings.Contains(text, "decrypt"))
 }

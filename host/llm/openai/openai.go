@@ -33,7 +33,7 @@ type Model struct {
 	client sdk.Client
 	// official tells that the endpoint is OpenAI's own.
 	official bool
-	quirks   Memory
+	quirks   llm.Memory
 	// learning is held by whoever adds to quirks.
 	learning sync.Mutex
 }

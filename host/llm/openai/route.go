@@ -50,7 +50,7 @@ func (r *route) turn(refusal *endpoint.Refusal) bool {
 // words that name the other one. A path that is there and a model that is not is no
 // such refusal.
 func (r *route) missing(refusal *endpoint.Refusal) bool {
-	text := strings.ToLower(refusal.Text)
+	text := refusal.Words()
 	switch refusal.Status {
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		return true
