@@ -24,8 +24,9 @@ func bulkFunctions() []function {
 
 func bulkViews(ctx context.Context, mod api.Module, stack []uint64) (kernel, guest []byte) {
 	s := stateOf(ctx)
-	s.checkStopped()
 	off, ptr, n := stack[0], api.DecodeU32(stack[1]), api.DecodeU32(stack[2])
+	s.watchBytes(uint64(n))
+	s.checkStopped()
 	if n == 0 {
 		return nil, nil
 	}

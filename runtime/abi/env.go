@@ -72,7 +72,7 @@ func memoryFunctions() []function {
 	number := []api.ValueType{i32}
 	length := plain(func(s *State, stack []uint64) { stack[0] = s.mem.length(stack[0]) })
 	return []function{
-		{"alloc", one, one, plain(func(s *State, stack []uint64) { stack[0] = s.mem.alloc(stack[0]) })},
+		{"alloc", one, one, plain(alloc)},
 		{"free", one, nil, plain(freeBlock)},
 		{"length", one, one, length},
 		{"length_unsafe", one, one, length},
@@ -93,6 +93,11 @@ func memoryFunctions() []function {
 		{"memory_bytes", nil, one, plain(func(s *State, stack []uint64) { stack[0] = uint64(len(s.mem.data)) })},
 		{"reset", nil, nil, plain(resetAll)},
 	}
+}
+
+func alloc(s *State, stack []uint64) {
+	s.watchBytes(stack[0])
+	stack[0] = s.mem.alloc(stack[0])
 }
 
 func freeBlock(s *State, stack []uint64) { s.free(stack[0]) }

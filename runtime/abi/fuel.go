@@ -48,9 +48,12 @@ func LinkMeter(ctx context.Context, rt wazero.Runtime) error {
 // refill returns what is to be added to a cell that is below 0. It ends a call that was
 // stopped, and one whose budget is spent.
 func (s *State) refill(cell int64) int64 {
-	runtime.Gosched()
-	s.checkStopped()
 	f := &s.fuel
+	if f.granted != f.base { // the first slice is asked for at once
+		runtime.Gosched()
+		s.watch()
+	}
+	s.checkStopped()
 	f.seen = f.granted - cell
 	left := f.base + f.budget - f.seen
 	if left < 0 {

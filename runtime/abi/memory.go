@@ -1,6 +1,11 @@
 package abi
 
-import "math/bits"
+import (
+	"bytes"
+	"cmp"
+	"math/bits"
+	"slices"
+)
 
 const (
 	// memoryBase is the first offset that a block can have: 0 is the null block.
@@ -22,9 +27,9 @@ const (
 // checked against the whole space, not the block, as Extism's kernel does.
 type memory struct {
 	data   []byte
-	top    uint64 // end of the part that blocks were made from
-	blocks map[uint64]block
-	free   map[uint64][]uint64 // by class: offsets
+	top    uint64              // end of the part that blocks were made from
+	blocks []block             // by offset: a new one is made at the top
+	free   map[uint64][]uint64 // by class: offsets; nil until one is freed
 	// cost is what blocks ever made cost the host beside data.
 	cost uint64
 	// room says how many bytes in all this memory may take now.
@@ -34,13 +39,14 @@ type memory struct {
 }
 
 type block struct {
+	off    uint64
 	used   uint64 // what length answers
 	class  uint64 // bytes that it takes
 	active bool
 }
 
 func newMemory(room func() uint64) memory {
-	return memory{top: memoryBase, room: room, blocks: map[uint64]block{}, free: map[uint64][]uint64{}}
+	return memory{top: memoryBase, room: room}
 }
 
 // size returns the bytes that the memory takes on the host.
@@ -67,7 +73,8 @@ func (m *memory) alloc(n uint64) uint64 {
 		off := list[len(list)-1]
 		m.free[c] = list[:len(list)-1]
 		clear(m.data[off : off+c])
-		m.blocks[off] = block{used: n, class: c, active: true}
+		b := m.at(off)
+		b.used, b.active = n, true
 		return off
 	}
 	if !m.grow(m.top + c) {
@@ -76,8 +83,18 @@ func (m *memory) alloc(n uint64) uint64 {
 	off := m.top
 	m.top += c
 	m.cost += blockCost
-	m.blocks[off] = block{used: n, class: c, active: true}
+	m.blocks = append(m.blocks, block{off: off, used: n, class: c, active: true})
 	return off
+}
+
+// at returns the block at off, nil if none was made there. It is good until the next
+// alloc.
+func (m *memory) at(off uint64) *block {
+	n, ok := slices.BinarySearchFunc(m.blocks, off, func(b block, off uint64) int { return cmp.Compare(b.off, off) })
+	if !ok {
+		return nil
+	}
+	return &m.blocks[n]
 }
 
 // grow makes the data at least n bytes long. It returns false beyond the limit.
@@ -106,19 +123,21 @@ func (m *memory) grow(n uint64) bool {
 
 // release frees a block. An offset that is none, or was freed, is ignored: false.
 func (m *memory) release(off uint64) bool {
-	b, ok := m.blocks[off]
-	if !ok || !b.active {
+	b := m.at(off)
+	if b == nil || !b.active {
 		return false
 	}
 	b.active = false
-	m.blocks[off] = b
+	if m.free == nil {
+		m.free = map[uint64][]uint64{}
+	}
 	m.free[b.class] = append(m.free[b.class], off)
 	return true
 }
 
 // length returns the length of the block at off, 0 if there is none.
 func (m *memory) length(off uint64) uint64 {
-	if b, ok := m.blocks[off]; ok && b.active {
+	if b := m.at(off); b != nil && b.active {
 		return b.used
 	}
 	return 0
@@ -148,7 +167,7 @@ func (m *memory) block(off uint64) []byte {
 	if n == 0 {
 		return nil
 	}
-	return append([]byte(nil), m.data[off:off+n]...)
+	return bytes.Clone(m.data[off : off+n])
 }
 
 // put returns a new block that holds data. It returns false beyond the limit.
@@ -183,7 +202,7 @@ func (m *memory) reset() {
 	m.spare = m.data[:cap(m.data)]
 	clear(m.data)
 	m.data = nil
-	clear(m.blocks)
+	m.blocks = m.blocks[:0]
 	clear(m.free)
 	m.top = memoryBase
 	m.cost = 0

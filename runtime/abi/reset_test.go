@@ -11,8 +11,8 @@ import (
 func TestResetKnowsEveryField(t *testing.T) {
 	kept := "belongs to the instance, not to a call"
 	treated := map[string]string{
-		"ctx": "forget", "call": "forget", "inputOff": "forget", "inputLen": "forget", "outputOff": "forget", "outputLen": "forget",
-		"errorOff": "forget", "words": "forget", "httpStatus": "forget", "httpHeaders": "forget",
+		"ctx": "forget", "call": "forget", "request": "forget", "inputOff": "forget", "inputLen": "forget", "outputOff": "forget", "outputLen": "forget",
+		"errorOff": "forget", "words": "forget", "looks": "forget", "watched": "forget", "httpStatus": "forget", "httpHeaders": "forget",
 		"fuel": "Reset", "mem": "Reset", "vars": "Reset", "varBytes": "Reset", "log": "Reset", "stdout": "Reset", "stderr": "Reset",
 		"limit": "Begin sets it", "linear": kept,
 	}

@@ -77,9 +77,10 @@ type Command struct {
 // State is what the host keeps for one instance and the call that it serves.
 // It is used by one goroutine at a time: whoever is in the instance.
 type State struct {
-	ctx  context.Context
-	call *Call // nil while the instance is initialised ahead of any call
-	fuel fuel
+	ctx     context.Context
+	call    *Call // nil while the instance is initialised ahead of any call
+	request Call  // what call points to
+	fuel    fuel
 
 	mem         memory
 	limit       uint64         // bytes of linear and kernel memory
@@ -92,6 +93,8 @@ type State struct {
 	vars        map[string][]byte
 	varBytes    int
 	words       uint32 // loads and stores of this call
+	looks       uint32 // how often the call looked whether it was stopped
+	watched     bool   // watch was called
 	httpStatus  int32
 	httpHeaders map[string]string
 
@@ -115,7 +118,10 @@ type stateKey struct{}
 // Context returns ctx with the state in it. Instantiation and every function call
 // of the instance need it.
 func (s *State) Context(ctx context.Context) context.Context {
-	s.ctx = ctx
+	s.ctx, s.watched, s.looks = ctx, false, 0
+	if s.call != nil && len(s.call.Mounts) > 0 {
+		s.watch() // files may block
+	}
 	return context.WithValue(ctx, stateKey{}, s)
 }
 
@@ -128,11 +134,12 @@ func stateOf(ctx context.Context) *State {
 	return s
 }
 
-// Begin gives the state its call. It returns a *Fault if what the instance already
+// Begin gives the state its call, which it copies. It returns a *Fault if what the instance already
 // takes, or the input, is beyond the call's memory.
 func (s *State) Begin(call *Call) error {
 	s.limit = call.MemoryBytes
-	s.call = call
+	s.request = *call
+	s.call = &s.request
 	s.log.attach(call.Log)
 	if s.linear.Size() > s.limit {
 		return fault("The module needs %d bytes of memory before it starts; the limit is %d.", s.linear.Size(), s.limit)
@@ -148,7 +155,7 @@ func (s *State) Begin(call *Call) error {
 // Continue gives the state of a kept instance its next call. Variables stay; kernel
 // memory, output, error text and the state of http are as in a new one.
 func (s *State) Continue(ctx context.Context, call *Call) error {
-	s.ctx = ctx
+	s.ctx, s.watched, s.looks = ctx, false, 0
 	resetAll(s, nil)
 	s.httpStatus, s.httpHeaders = 0, nil
 	s.log, s.stderr.first = logSink{}, ""
@@ -196,9 +203,9 @@ func (s *State) Reset(initial Initial) {
 
 // forget drops what belongs to a call.
 func (s *State) forget() {
-	s.ctx, s.call = context.Background(), nil
+	s.ctx, s.call, s.request = context.Background(), nil, Call{}
 	s.inputOff, s.inputLen, s.outputOff, s.outputLen, s.errorOff = 0, 0, 0, 0, 0
-	s.words, s.httpStatus, s.httpHeaders = 0, 0, nil
+	s.words, s.looks, s.watched, s.httpStatus, s.httpHeaders = 0, 0, false, 0, nil
 }
 
 // Hear hands out what the guest said in an initialisation that failed ahead of its call.
@@ -210,17 +217,21 @@ func (s *State) Finish() {
 	s.stderr.flush()
 }
 
-// Output returns the length of the output and a function that copies it.
-func (s *State) Output() (length uint64, read func() []byte) {
-	return s.outputLen, func() []byte {
-		view, _ := s.mem.view(s.outputOff, s.outputLen)
-		return append([]byte(nil), view...)
-	}
+// OutputBytes returns the length of the output.
+func (s *State) OutputBytes() uint64 { return s.outputLen }
+
+// Output returns a copy of the output, nil if there is none.
+func (s *State) Output() []byte {
+	view, _ := s.mem.view(s.outputOff, s.outputLen)
+	return bytes.Clone(view)
 }
 
 // ErrorText returns what the guest set by error_set, "" if nothing. Bytes that are
 // not UTF-8 are replaced.
 func (s *State) ErrorText() string {
+	if s.errorOff == 0 {
+		return ""
+	}
 	return strings.ToValidUTF8(string(s.mem.block(s.errorOff)), "\uFFFD")
 }
 
@@ -273,6 +284,7 @@ func guarded(name string, f func(s *State, ctx context.Context, stack []uint64))
 				panic(&HostPanic{Function: name, Value: v, Stack: debug.Stack()})
 			}
 		}()
+		s.watch()
 		s.checkStopped()
 		f(s, ctx, stack)
 		s.checkStopped()
@@ -282,8 +294,37 @@ func guarded(name string, f func(s *State, ctx context.Context, stack []uint64))
 // checkStopped ends a call that was stopped. Every host function comes by here: it is
 // the only place but refill where a guest can be ended.
 func (s *State) checkStopped() {
+	if s.looks++; s.looks == looksUnwatched {
+		s.watch()
+	}
 	if s.ctx.Err() != nil {
 		panic(errInterrupted)
+	}
+}
+
+const (
+	// looksUnwatched is how often a call that is not watched looks whether it was stopped.
+	looksUnwatched = 32
+	// bytesUnwatched is how many bytes a host function moves in a call that is not watched:
+	// some ten microseconds of copying.
+	bytesUnwatched = 64 << 10
+)
+
+// watch asks for the end of the call to be noticed from now on. A context may need a timer
+// for that, which costs more than all else the host does in a small call; so it is asked
+// for in calls that go on for longer than a slice of fuel or some host functions, and in
+// those that may block or move many bytes.
+func (s *State) watch() {
+	if !s.watched {
+		s.watched = true
+		s.ctx.Done()
+	}
+}
+
+// watchBytes is watch in a call that moves n bytes.
+func (s *State) watchBytes(n uint64) {
+	if n > bytesUnwatched {
+		s.watch()
 	}
 }
 

@@ -101,12 +101,14 @@ type stopping struct {
 
 // Read implements io.Reader.
 func (s stopping) Read(p []byte) (int, error) {
+	s.state.watchBytes(uint64(len(p)))
 	s.state.checkStopped()
 	return s.r.Read(p)
 }
 
 // Write implements io.Writer.
 func (s stopping) Write(p []byte) (int, error) {
+	s.state.watch()
 	s.state.checkStopped()
 	return s.w.Write(p)
 }

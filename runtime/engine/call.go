@@ -75,28 +75,27 @@ func (m *Module) Call(ctx context.Context, call Call) (Outcome, error) {
 
 // timed is a call that is registered.
 func (m *Module) timed(ctx context.Context, call Call) (Outcome, error) {
-	begin := m.engine.config.Now()
+	begin := time.Now()
 	var out Outcome
-	err := m.serve(ctx, call, &out)
-	out.Duration = m.engine.config.Now().Sub(begin)
+	err := m.serve(ctx, begin, call, &out)
+	out.Duration = time.Since(begin)
 	return out, err
 }
 
 // serve is one call from the wait for a place to the instance that is given back.
-func (m *Module) serve(ctx context.Context, call Call, out *Outcome) error {
+func (m *Module) serve(ctx context.Context, begin time.Time, call Call, out *Outcome) error {
 	if err := m.callable(call.Export); err != nil {
 		return err
 	}
 	limits := m.limits.within(call.Limits)
-	ctx, end := m.withDeadline(ctx, limits.Timeout)
-	defer end()
+	deadline := m.withDeadline(ctx, begin, limits.Timeout)
+	defer deadline.end()
+	ctx = deadline
 
-	select {
-	case m.places <- struct{}{}:
-		defer func() { <-m.places }()
-	case <-ctx.Done():
+	if !m.place(ctx) {
 		return m.stopped(ctx, limits, waited)
 	}
+	defer func() { <-m.places }()
 	if ctx.Err() != nil {
 		return m.stopped(ctx, limits, "")
 	}
@@ -110,6 +109,21 @@ func (m *Module) serve(ctx context.Context, call Call, out *Outcome) error {
 		from = &pooled{m, i}
 	}
 	return m.run(ctx, call, limits, out, from)
+}
+
+// place waits for one of the places for calls. It returns false when ctx is done.
+func (m *Module) place(ctx context.Context) bool {
+	select {
+	case m.places <- struct{}{}:
+		return true
+	default: // asking for Done has a price
+	}
+	select {
+	case m.places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 const waited = "waited for a free place and"
@@ -151,8 +165,8 @@ func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome
 	out.MemoryBytes, out.Fuel = state.MemoryBytes(), state.Fuel()
 	failure := m.judge(ctx, limits, call.Export, state, int32(code), err)
 	if failure == nil || failure.Kind == GuestError {
-		if length, read := state.Output(); length <= uint64(limits.OutputBytes) {
-			out.Output = read()
+		if length := state.OutputBytes(); length <= uint64(limits.OutputBytes) {
+			out.Output = state.Output()
 		} else {
 			failure = &CallError{Kind: OutputTooLarge, Message: fmt.Sprintf(
 				"The plugin's output has %d bytes; the limit is %d. Return less, or in parts.", length, limits.OutputBytes)}

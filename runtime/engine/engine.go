@@ -49,7 +49,8 @@ type Config struct {
 	IdleAfter time.Duration
 	// Logger receives what is only for the operator. nil means slog.Default().
 	Logger *slog.Logger
-	// Now is the clock that durations are measured with, and that guests see. nil means
+	// Now is the clock that guests see, and by which instances and the cache's entries
+	// grow old. What a call takes and may take is measured by the machine's own. nil means
 	// time.Now.
 	Now func() time.Time
 	// Random is what guests get random bytes from; it must be safe for concurrent

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/bulkhead-host/bulkhead/runtime/abi"
 )
@@ -45,7 +46,7 @@ func (m *Module) Keep() *Kept { return &Kept{module: m} }
 // or an exit the instance is used on, as the SDK does, unless it was closed by it.
 func (k *Kept) Call(ctx context.Context, call Call) (Outcome, error) {
 	m := k.module
-	begin := m.engine.config.Now()
+	begin := time.Now()
 	leave, err := m.enter()
 	if err != nil {
 		return Outcome{}, err
@@ -57,20 +58,21 @@ func (k *Kept) Call(ctx context.Context, call Call) (Outcome, error) {
 		return Outcome{}, ErrClosed
 	}
 	var out Outcome
-	err = k.serve(ctx, call, &out)
-	out.Duration = m.engine.config.Now().Sub(begin)
+	err = k.serve(ctx, begin, call, &out)
+	out.Duration = time.Since(begin)
 	return out, err
 }
 
 // serve is one call within the deadline. The caller holds mu.
-func (k *Kept) serve(ctx context.Context, call Call, out *Outcome) error {
+func (k *Kept) serve(ctx context.Context, begin time.Time, call Call, out *Outcome) error {
 	m := k.module
 	if err := m.callable(call.Export); err != nil {
 		return err
 	}
 	limits := m.limits.within(call.Limits)
-	ctx, end := m.withDeadline(ctx, limits.Timeout)
-	defer end()
+	deadline := m.withDeadline(ctx, begin, limits.Timeout)
+	defer deadline.end()
+	ctx = deadline
 	request := &abi.Call{
 		Input: call.Input, Config: call.Config, Host: call.Host, HTTP: call.HTTP, Log: m.guardLog(call.Log),
 		Numbers: k.Numbers, MemoryBytes: limits.memoryBytes(), Mounts: call.Mounts,
@@ -81,8 +83,7 @@ func (k *Kept) serve(ctx context.Context, call Call, out *Outcome) error {
 	out.MemoryBytes, out.Fuel = state.MemoryBytes(), state.Fuel()
 	failure := m.judge(ctx, limits, call.Export, state, int32(code), err)
 	if failure == nil || failure.Kind == GuestError {
-		_, read := state.Output()
-		out.Output = read()
+		out.Output = state.Output()
 	}
 	if failure != nil {
 		return failure
