@@ -30,6 +30,8 @@ const commandManifest = `{"manifest":1,"name":"prog","version":"1","description"
   "tree":{"wasi":{"argv":["prog","tree","{path}"]}},
   "files":{"wasi":{"argv":["prog","files","/workspace"]}},
   "fill":{"wasi":{"argv":["prog","fill","/workspace"]}},
+  "hold":{"wasi":{"argv":["prog","hold","/workspace"]}},
+  "grow":{"wasi":{"argv":["prog","grow","/workspace"]}},
   "flood":{"wasi":{"argv":["prog","flood"]}},
   "loop":{"wasi":{"argv":["prog","loop"]}},
   "broken":{"wasi":{"argv":["prog","panic"]}},

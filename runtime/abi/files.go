@@ -33,8 +33,8 @@ type mounted struct {
 	device uint64
 }
 
-// errno is the number that a guest gets for an error. A quota that is used up has no
-// number of its own in wazero; the log says it.
+// errno is the number that a guest gets for an error. Where wazero has none it is EIO, and the
+// state keeps the number that exact puts in its place.
 func (m mounted) errno(err error) wasi.Errno {
 	switch {
 	case err == nil, err == io.EOF:
@@ -59,6 +59,12 @@ func (m mounted) errno(err error) wasi.Errno {
 		return wasi.EBADF
 	case errors.Is(err, vfs.ErrQuota):
 		m.state.log.write("warn", []byte("The plugin's files take all the room that they may; a file was not written."))
+		m.state.errno = errnoDquot
+	case errors.Is(err, vfs.ErrFull):
+		m.state.log.write("warn", []byte("There is no room left where the plugin's files are kept; a file was not written."))
+		m.state.errno = errnoNospc
+	case errors.Is(err, vfs.ErrTooManyOpen):
+		m.state.errno = errnoMfile
 	}
 	return wasi.EIO
 }

@@ -14,7 +14,7 @@ func TestResetKnowsEveryField(t *testing.T) {
 		"ctx": "forget", "call": "forget", "request": "forget", "inputOff": "forget", "inputLen": "forget", "outputOff": "forget", "outputLen": "forget",
 		"errorOff": "forget", "words": "forget", "looks": "forget", "watched": "forget", "httpStatus": "forget", "httpHeaders": "forget",
 		"fuel": "Reset", "mem": "Reset", "vars": "Reset", "varBytes": "Reset", "log": "Reset", "stdout": "Reset", "stderr": "Reset",
-		"limit": "Begin sets it", "linear": kept,
+		"limit": "Begin sets it", "errno": "exact sets it before it reads it", "linear": kept,
 	}
 	for i := range reflect.TypeFor[State]().NumField() {
 		if name := reflect.TypeFor[State]().Field(i).Name; treated[name] == "" {

@@ -97,6 +97,7 @@ type State struct {
 	watched     bool   // watch was called
 	httpStatus  int32
 	httpHeaders map[string]string
+	errno       uint64 // of the function of WASI that runs, where wazero has none for it
 
 	log            logSink
 	stdout, stderr lineWriter

@@ -11,7 +11,11 @@ import (
 const (
 	errnoSuccess = 0
 	errnoBadf    = 8
+	errnoDquot   = 19
 	errnoInval   = 28
+	errnoIo      = 29
+	errnoMfile   = 33
+	errnoNospc   = 51
 	errnoNotdir  = 54
 	errnoNotsock = 57
 	errnoNotsup  = 58

@@ -16,16 +16,13 @@ import (
 )
 
 func linkWASI(ctx context.Context, rt wazero.Runtime, imports []wasmbin.Import, options Options) error {
-	builder := rt.NewHostModuleBuilder(ModuleWASI)
-	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(builder)
+	var ours []function
 	if !options.Files {
-		for _, f := range stillFunctions() {
-			builder.NewFunctionBuilder().WithGoModuleFunction(f.call, f.params, f.results).Export(f.name)
-		}
+		ours = stillFunctions()
 	}
-	compiled, err := builder.Compile(ctx)
+	compiled, err := compileWASI(ctx, rt, ours)
 	if err != nil {
-		return fmt.Errorf("link %s: %w", ModuleWASI, err)
+		return err
 	}
 	known := compiled.ExportedFunctions()
 	for _, im := range imports {
@@ -37,10 +34,31 @@ func linkWASI(ctx context.Context, rt wazero.Runtime, imports []wasmbin.Import, 
 			return refuseType(im, funcType(f.ParamTypes(), f.ResultTypes()).String())
 		}
 	}
+	if options.Files {
+		// Only what is compiled hands out wazero's functions.
+		if compiled, err = compileWASI(ctx, rt, exactFunctions(known)); err != nil {
+			return err
+		}
+	}
 	if _, err := rt.InstantiateModule(ctx, compiled, wazero.NewModuleConfig()); err != nil {
 		return fmt.Errorf("link %s: %w", ModuleWASI, err)
 	}
 	return nil
+}
+
+// compileWASI compiles wazero's functions of WASI with ours in the place of those of the same
+// names.
+func compileWASI(ctx context.Context, rt wazero.Runtime, ours []function) (wazero.CompiledModule, error) {
+	builder := rt.NewHostModuleBuilder(ModuleWASI)
+	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(builder)
+	for _, f := range ours {
+		builder.NewFunctionBuilder().WithGoModuleFunction(f.call, f.params, f.results).Export(f.name)
+	}
+	compiled, err := builder.Compile(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("link %s: %w", ModuleWASI, err)
+	}
+	return compiled, nil
 }
 
 // World is what a guest can learn of the world outside of its call.

@@ -15,8 +15,12 @@ import (
 var (
 	// ErrReadOnly is returned when something would change that cannot be changed.
 	ErrReadOnly = errors.New("the files are read-only")
-	// ErrQuota is returned when a change would take more room than there is.
+	// ErrQuota is returned when a change would take more room than the guest may have.
 	ErrQuota = errors.New("no room is left")
+	// ErrFull is returned when there is no room where the files are kept, for anybody.
+	ErrFull = errors.New("the disk is full")
+	// ErrTooManyOpen is returned when a guest has more files open than it may.
+	ErrTooManyOpen = errors.New("too many files are open")
 	// ErrDir is returned when a directory stands where a file is needed.
 	ErrDir = errors.New("it is a directory")
 	// ErrNotDir is returned when a file stands where a directory is needed.

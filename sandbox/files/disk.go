@@ -111,7 +111,7 @@ func (d *disk) closeAll() error {
 
 func (d *disk) open(name string) (*os.File, error) {
 	if len(d.files) >= maxOpen {
-		return nil, fmt.Errorf("open a kept file: %d are open already", maxOpen)
+		return nil, vfs.ErrTooManyOpen
 	}
 	file, err := d.root.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -155,10 +155,18 @@ func (d *disk) rename(from, to string) error {
 	return hostError(d.root.Rename(from, to))
 }
 
-// hostError makes a full disk an error of the workspace's own kind.
+// hostError makes errors of the workspace's own kinds of those that a host has where its disk,
+// or what this process may have of it, is full, and where it has too many files open.
 func hostError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("%w: %w", vfs.ErrQuota, err)
+	for kind, numbers := range map[error][]syscall.Errno{
+		vfs.ErrFull:        {syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG},
+		vfs.ErrTooManyOpen: {syscall.EMFILE, syscall.ENFILE},
+	} {
+		for _, number := range numbers {
+			if errors.Is(err, number) {
+				return fmt.Errorf("%w: %w", kind, err)
+			}
+		}
 	}
 	return err
 }

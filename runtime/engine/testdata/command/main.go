@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -29,6 +30,8 @@ func main() {
 		"files": files,
 		"flood": flood,
 		"fill":  fill,
+		"hold":  hold,
+		"grow":  grow,
 		"loop": func([]string) {
 			for i := 0; ; i++ {
 				_ = i
@@ -142,7 +145,59 @@ func flood([]string) {
 	}
 }
 
-// fill writes files until it may not, and prints how many bytes it wrote.
+// kindOf says which of the errors of full things one is.
+func kindOf(err error) string {
+	for kind, number := range map[string]syscall.Errno{"quota": syscall.EDQUOT, "full": syscall.ENOSPC, "many": syscall.EMFILE} {
+		if errors.Is(err, number) {
+			return kind
+		}
+	}
+	return err.Error()
+}
+
+// hold opens files until it may not, and prints how many and what kept it.
+func hold(args []string) {
+	var list []*os.File
+	for {
+		f, err := os.Create(filepath.Join(args[0], strconv.Itoa(len(list))))
+		if err != nil {
+			fmt.Println(len(list), kindOf(err))
+			return
+		}
+		list = append(list, f)
+	}
+}
+
+// grow makes a file long, and then folders, files and long names until there is no more room,
+// and prints what kept each.
+func grow(args []string) {
+	at := func(n int, last string) string { return filepath.Join(args[0], strconv.Itoa(n)+last) }
+	until := func(what string, f func(n int) error) {
+		for n := range 10_000 {
+			if err := f(n); err != nil {
+				fmt.Println(what, kindOf(err))
+				return
+			}
+		}
+		fmt.Println(what, "no end")
+	}
+	f := must(os.Create(at(0, "long")))
+	until("size:", func(int) error { return f.Truncate(1 << 40) })
+	until("folder:", func(n int) error { return os.Mkdir(at(n, strings.Repeat("d", 200)), 0o755) })
+	for n := range 5 {
+		must(0, os.Remove(at(n, strings.Repeat("d", 200))))
+	}
+	until("open:", func(n int) error {
+		f, err := os.Create(at(n, "f"))
+		if err == nil {
+			err = f.Close()
+		}
+		return err
+	})
+	until("rename:", func(n int) error { return os.Rename(at(n, "f"), at(n, strings.Repeat("r", 200))) })
+}
+
+// fill writes files until it may not, and prints how many bytes it wrote and what kept it.
 func fill(args []string) {
 	block := make([]byte, 64<<10)
 	written := 0
@@ -154,7 +209,7 @@ func fill(args []string) {
 			written += k
 		}
 		if err != nil {
-			fmt.Printf("%d %v\n", written, err)
+			fmt.Println(written, kindOf(err))
 			return
 		}
 		f.Close()
