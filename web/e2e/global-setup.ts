@@ -112,6 +112,7 @@ async function startModels(folder: string): Promise<Map<string, string>> {
   const scripts: Record<(typeof MODELS)[number], string[]> = {
     slow: ['--script', 'slow', '--words', String(SLOW_WORDS)],
     search: ['--script', 'search'],
+    research: ['--script', 'research'],
     hostile: ['--script', hostile],
     barrage: ['--script', written('barrage', HOSTILE_MESSAGES.map((text) => ({ text: inPieces(text) })))],
     rich: ['--script', written('rich', [{ reasoning: ['Two parts: ', 'a table and a formula.'], text: [RICH] }])],
@@ -173,6 +174,7 @@ async function startAll(binary: string, folder: string): Promise<void> {
   await signIn(`http://${listen}`, token);
   process.env['BULKHEAD_E2E_URL'] = `http://${listen}`;
   process.env['BULKHEAD_E2E_SEARCH'] = models.get('search') ?? '';
+  process.env['BULKHEAD_E2E_RESEARCH'] = (models.get('research') ?? '').replace(/\/v1$/, '');
   process.env['BULKHEAD_E2E_SLOW'] = (models.get('slow') ?? '').replace(/\/v1$/, '');
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export const STATE_FILE = fileURLToPath(new URL('./.results/state.json', import.meta.url));
 
 /** The models of bulkhead.yaml, by the script that answers. */
-export const MODELS = ['slow', 'search', 'hostile', 'barrage', 'rich', 'parallel', 'cut', 'keeper', 'holder'] as const;
+export const MODELS = ['slow', 'search', 'research', 'hostile', 'barrage', 'rich', 'parallel', 'cut', 'keeper', 'holder'] as const;
 
 /** Words of one answer of the model slow. */
 export const SLOW_WORDS = 60;
@@ -22,9 +22,9 @@ export const hostUrl = (): string => named('BULKHEAD_E2E_URL');
 /** The address of the model server search, ending in /v1. */
 export const searchUrl = (): string => named('BULKHEAD_E2E_SEARCH');
 
-/** Lets the model slow say its next n words, over all its answers. */
-export async function poke(n: number): Promise<void> {
-  const reply = await fetch(`${named('BULKHEAD_E2E_SLOW')}/poke?n=${n}`, { method: 'POST' });
+/** Lets the model slow say its next n words, over all its answers; or research its next n pieces of reports. */
+export async function poke(n: number, model: 'slow' | 'research' = 'slow'): Promise<void> {
+  const reply = await fetch(`${named(`BULKHEAD_E2E_${model.toUpperCase()}`)}/poke?n=${n}`, { method: 'POST' });
   if (!reply.ok) throw new Error(`the model server refused the poke with ${reply.status}`);
 }
 

@@ -1,8 +1,8 @@
 // Command scriptserver is a model server for tests of the page: it prints its address
 // and answers completions from a script, until it is told to stop.
 //
-// The script is built in (--script slow, search, reason or hello) or a JSON file,
-// a list of replies; the last is repeated. POST /poke?n=N lets the next N words
+// The script is built in (--script slow, search, research, reason or hello) or a JSON
+// file, a list of replies; the last is repeated. POST /poke?n=N lets the next N words
 // of held replies go, GET /requests lists what was asked.
 package main
 
@@ -34,7 +34,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("scriptserver", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:0", "address, host:port")
-	name := flags.String("script", "hello", "slow, search, reason, hello, or a JSON file")
+	name := flags.String("script", "hello", "slow, search, research, reason, hello, or a JSON file")
 	words := flags.Int("words", 60, "words of the slow reply")
 	interval := flags.Int("interval", 0, "milliseconds between words of the slow reply; 0 waits for POST /poke")
 	if err := flags.Parse(args); err != nil {

@@ -93,6 +93,8 @@ func scripted(name string, o options) (func(llmtest.Request) *llmtest.Reply, err
 		}, nil
 	case "search":
 		return search, nil
+	case "research":
+		return o.research, nil
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -129,17 +131,25 @@ func search(r llmtest.Request) *llmtest.Reply {
 		}
 		return llmtest.Answer().Reasoning("I should look that up.").Text("I look that up.").ToolCall("call_1", "internal_search", string(args)).Usage(20, 10)
 	}
+	title, ref, ok := firstFound(last.Content)
+	if !ok {
+		return llmtest.Answer().Text("I found ", "nothing.").Usage(30, 4)
+	}
+	return llmtest.Answer().Text("It stands in ", title, fmt.Sprintf(" [%d]", ref), ".").Usage(30, 8)
+}
+
+// firstFound reads a result of internal_search.
+func firstFound(result string) (title string, ref int, ok bool) {
 	var found struct {
 		Results []struct {
 			Ref   int    `json:"ref"`
 			Title string `json:"title"`
 		} `json:"results"`
 	}
-	if json.Unmarshal([]byte(last.Content), &found) != nil || len(found.Results) == 0 {
-		return llmtest.Answer().Text("I found ", "nothing.").Usage(30, 4)
+	if json.Unmarshal([]byte(result), &found) != nil || len(found.Results) == 0 {
+		return "", 0, false
 	}
-	first := found.Results[0]
-	return llmtest.Answer().Text("It stands in ", first.Title, fmt.Sprintf(" [%d]", first.Ref), ".").Usage(30, 8)
+	return found.Results[0].Title, found.Results[0].Ref, true
 }
 
 // fromFile plays the entries one after another and repeats the last.
