@@ -103,9 +103,13 @@ func (l *runner) fit(system string, choice llm.Choice, defs []llm.ToolDef) (wind
 		ask.Recall = &recallDef
 	}
 	fitted, err := window.Fit(ask)
-	if fitted.Dropped > 0 && !l.toldShorter {
+	if fitted.Dropped+fitted.Cut > 0 && !l.toldShorter {
 		l.toldShorter = true
-		l.notice(packet.CodeHistoryShortened, "")
+		message := ""
+		if fitted.Dropped == 0 {
+			message = "A long text in a tool call is no longer sent whole, so that the conversation fits the model."
+		}
+		l.notice(packet.CodeHistoryShortened, message)
 	}
 	if fitted.LeftOut > 0 && !l.toldLeftOut {
 		l.toldLeftOut = true

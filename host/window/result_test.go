@@ -1,6 +1,7 @@
 package window
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,7 +133,7 @@ func TestWhatIsSentFitsAndKeepsEachCallWithItsResult(t *testing.T) {
 		used := Tokens(ask.System) + toolTokens(tools)
 		for _, m := range fitted.Messages {
 			if m.Role != llm.RoleSystem {
-				used += messageTokens(m, ask.Sees)
+				used += m.Tokens(ask.Sees)
 			}
 		}
 		if budget := ask.ContextTokens - ask.ContextTokens/replyShare; used > budget {
@@ -147,6 +148,9 @@ func TestWhatIsSentFitsAndKeepsEachCallWithItsResult(t *testing.T) {
 				}
 				for _, c := range m.ToolCalls {
 					open[c.ID] = true
+					if before := argumentsOf(ask.History, c.ID); c.Arguments != before && (!json.Valid([]byte(c.Arguments)) || Tokens(c.Arguments) >= Tokens(before)) {
+						t.Fatalf("arguments %q became %q", before, c.Arguments)
+					}
 				}
 				continue
 			}
@@ -178,6 +182,17 @@ func resultOf(history []llm.Message, callID string) Result {
 	return Result{}
 }
 
+func argumentsOf(history []llm.Message, callID string) string {
+	for _, m := range history {
+		for _, c := range m.ToolCalls {
+			if c.ID == callID {
+				return c.Arguments
+			}
+		}
+	}
+	return ""
+}
+
 func drawAsk(t *rapid.T) Ask {
 	ask := Ask{System: "Be brief.", ContextTokens: rapid.IntRange(300, 6000).Draw(t, "window")}
 	if rapid.Bool().Draw(t, "recall") {
@@ -192,7 +207,7 @@ func drawAsk(t *rapid.T) Ask {
 			var results []llm.Message
 			for range rapid.IntRange(1, 3).Draw(t, "calls") {
 				id := fmt.Sprintf("c%d.%d", len(ask.History), len(results))
-				m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: id, Name: "read", Arguments: "{}"})
+				m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: id, Name: "read", Arguments: drawArguments(t, size)})
 				results = append(results, llm.Message{Role: llm.RoleTool, ToolCallID: id, ToolName: "read",
 					Text: strings.Repeat(rapid.SampledFrom([]string{"a", "é"}).Draw(t, "letter"), size.Draw(t, "size"))})
 			}
@@ -206,6 +221,49 @@ func drawAsk(t *rapid.T) Ask {
 		}
 	}
 	return ask
+}
+
+// drawArguments are mostly none, else an object with long texts or what is no object.
+func drawArguments(t *rapid.T, size *rapid.Generator[int]) string {
+	long := strings.Repeat(rapid.SampledFrom([]string{"a", "é", "\"\n", "<1>"}).Draw(t, "piece"), size.Draw(t, "long"))
+	switch rapid.IntRange(0, 5).Draw(t, "arguments") {
+	case 0:
+		return string(encoded(map[string]any{"text": long, "name": "short", "list": []string{long}}))
+	case 1:
+		return long
+	}
+	return "{}"
+}
+
+func TestLongArgumentsOfTheLastCycleAreCutAndNotTheTurn(t *testing.T) {
+	text := strings.Repeat("line of a file\n", 2000)
+	arguments := string(encoded(map[string]any{"path": "notes.md", "content": text, "mode": 420}))
+	history := []llm.Message{
+		{Role: llm.RoleUser, Text: "q"},
+		{Role: llm.RoleAssistant, Text: "I write.", ToolCalls: []llm.ToolCall{{ID: "a", Name: "write", Arguments: arguments}, {ID: "b", Name: "clock", Arguments: `{"zone":"UTC"}`}}},
+		{Role: llm.RoleTool, ToolCallID: "a", ToolName: "write", Text: "done"}, {Role: llm.RoleTool, ToolCallID: "b", ToolName: "clock", Text: "noon"},
+	}
+	fitted, err := Fit(Ask{History: history, ContextTokens: 2000})
+	if err != nil || fitted.Cut != 1 || fitted.Dropped+fitted.LeftOut != 0 {
+		t.Fatalf("%+v, %v", fitted, err)
+	}
+	var got struct {
+		Path, Content string
+		Mode          int
+	}
+	calls := fitted.Messages[1].ToolCalls
+	if err := json.Unmarshal([]byte(calls[0].Arguments), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Path != "notes.md" || got.Mode != 420 || !strings.HasPrefix(got.Content, "line of a file\n") || !strings.HasSuffix(got.Content, "file\n") || !strings.Contains(got.Content, "characters left out to save room") {
+		t.Errorf("got %+v", got)
+	}
+	if n := Tokens(calls[0].Arguments); n < 700 {
+		t.Errorf("only %d tokens are kept", n)
+	}
+	if calls[1] != history[1].ToolCalls[1] || history[1].ToolCalls[0].Arguments != arguments {
+		t.Error("what came in was changed")
+	}
 }
 
 func TestATextIsCutAtATokenAndNeverInACharacter(t *testing.T) {

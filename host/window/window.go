@@ -40,9 +40,9 @@ type Ask struct {
 type Fitted struct {
 	Messages []llm.Message
 	// Dropped counts the messages that are left out, LeftOut the results in Messages
-	// that are left out or shortened to save room, and Capped those of which no more
-	// than MaxShownRunes are ever sent.
-	Dropped, LeftOut, Capped int
+	// that are left out or shortened to save room, Capped those of which no more than
+	// MaxShownRunes are ever sent, and Cut the calls whose arguments are shortened.
+	Dropped, LeftOut, Capped, Cut int
 }
 
 // Partial tells whether something of a result in Messages is not sent.
@@ -57,7 +57,8 @@ func (f Fitted) Partial() bool { return f.LeftOut+f.Capped > 0 }
 //     all that followed it.
 //  3. The middle of the last cycle's results, of the largest first.
 //  4. Earlier cycles since the latest message, the oldest first.
-//  5. The last cycle's results altogether, the first ones first.
+//  5. The middle of the last cycle's arguments, of the largest first.
+//  6. The last cycle's results altogether, the first ones first.
 //
 // A call is always sent with its result. The history that came in is not changed.
 func Fit(ask Ask) (Fitted, error) {
@@ -67,6 +68,7 @@ func Fit(ask Ask) (Fitted, error) {
 		f.dropExchanges()
 		f.shortenLastCycle()
 		f.dropCycles()
+		f.shortenArguments()
 		f.leaveOutResults(len(f.History))
 	}
 	if !f.fits() {
@@ -93,6 +95,8 @@ type fitting struct {
 	// shortened says which results are not sent whole for want of room, and capped
 	// which ones for their size alone.
 	shortened, capped map[int]bool
+	// cut counts the calls whose arguments are shortened.
+	cut int
 	// own says that messages is not the caller's any more.
 	own bool
 }
@@ -104,7 +108,7 @@ func newFitting(ask Ask) *fitting {
 	}
 	f.capResults()
 	for i, m := range f.messages {
-		f.cost[i] = messageTokens(m, f.Sees)
+		f.cost[i] = m.Tokens(f.Sees)
 		f.used += f.cost[i]
 	}
 	f.budget = f.ContextTokens - f.ContextTokens/replyShare - Tokens(f.System) - toolTokens(f.Tools)
@@ -132,12 +136,17 @@ func (f *fitting) fits() bool { return f.ContextTokens <= 0 || f.used <= f.budge
 
 // replace sets the text of a message.
 func (f *fitting) replace(i int, text string) {
+	f.change(i, func(m *llm.Message) { m.Text = text })
+}
+
+// change changes a message.
+func (f *fitting) change(i int, change func(*llm.Message)) {
 	if !f.own {
 		f.messages, f.own = append([]llm.Message(nil), f.messages...), true
 	}
-	f.messages[i].Text = text
+	change(&f.messages[i])
 	f.used -= f.cost[i]
-	f.cost[i] = messageTokens(f.messages[i], f.Sees)
+	f.cost[i] = f.messages[i].Tokens(f.Sees)
 	f.used += f.cost[i]
 }
 
@@ -175,7 +184,7 @@ func (f *fitting) dropCycles() {
 }
 
 func (f *fitting) fitted() Fitted {
-	out := Fitted{Messages: make([]llm.Message, 0, len(f.messages)+1)}
+	out := Fitted{Messages: make([]llm.Message, 0, len(f.messages)+1), Cut: f.cut}
 	if f.System != "" {
 		out.Messages = append(out.Messages, llm.Message{Role: llm.RoleSystem, Text: f.System})
 	}
@@ -192,22 +201,6 @@ func (f *fitting) fitted() Fitted {
 		out.Messages = append(out.Messages, m)
 	}
 	return out
-}
-
-func messageTokens(m llm.Message, sees bool) int {
-	const frame = 4 // role and separators
-	n := Tokens(m.Content())
-	for _, c := range m.ToolCalls {
-		n += frame + Tokens(c.Name) + Tokens(c.Arguments)
-	}
-	if m.Native != nil { // sent in place of the rest, by the adapter that made it
-		n = max(n, Tokens(string(m.Native.Data)))
-	}
-	if sees && m.HasImages() {
-		_, images := m.Seen()
-		n += len(images) * llm.ImageTokens
-	}
-	return frame + n
 }
 
 func toolTokens(tools []llm.ToolDef) int {
