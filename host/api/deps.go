@@ -18,6 +18,8 @@ type Turns interface {
 	Continue(ctx context.Context, p store.Principal, in turn.Continue) (turn.Ack, error)
 	Select(ctx context.Context, p store.Principal, in turn.Continue) (ack turn.Ack, runs bool, err error)
 	Stop(ctx context.Context, p store.Principal, run string, model *int) error
+	// StopAll ends the live runs of a user and waits until what they made is kept.
+	StopAll(ctx context.Context, user string) error
 	// Open returns a cursor over the run's packets after the given seq of the
 	// given epoch, live or stored.
 	Open(ctx context.Context, p store.Principal, run string, epoch, after int64) (*turn.Cursor, error)

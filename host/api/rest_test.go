@@ -417,6 +417,26 @@ func TestUsersAreTheOperators(t *testing.T) {
 	}
 }
 
+// TestAUserWithALiveRunIsRemoved has a user ask what is answered for ever.
+func TestAUserWithALiveRunIsRemoved(t *testing.T) {
+	h := newHost(t)
+	owner := h.cookie
+	h.become("ann", false)
+	h.model.Add(llmtest.Answer().Text("one ").Gate(nil))
+	var ack postAck
+	h.call("POST", newMessages, sendJSONBody("What?"), http.StatusAccepted, &ack)
+	ann := h.dial()
+	theirs := h.cookie
+	h.cookie = owner
+	h.call("DELETE", apiRoot+"/users/ann", "", http.StatusNoContent, nil)
+	ann.closes(websocket.StatusPolicyViolation)
+	if err := h.model.WaitEnded(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	h.cookie = theirs
+	h.fails(h.request("GET", apiRoot+"/me", ""), http.StatusUnauthorized, codeSignedOut)
+}
+
 func TestNobodyReadsWhatIsAnothers(t *testing.T) {
 	h := newHost(t)
 	h.model.Add(llmtest.Answer().Text("secret"))

@@ -80,17 +80,44 @@ func (s *Server) postLink(c *fiber.Ctx) error {
 	return c.Status(fiber.StatusCreated).JSON(l)
 }
 
-// deleteUser removes a user and all that is theirs. Their documents leave the
-// index too.
+// removals is how often a user is removed again who began a run meanwhile: with a request
+// that was let in before the user was signed out.
+const removals = 5
+
+// removeUser removes the user's records. A user with live runs is signed out first, so that
+// no more begin, and the runs are stopped.
+func (s *Server) removeUser(user string) (err error) {
+	for range removals {
+		if err = s.cfg.Store.RemoveUser(s.ctx, user); !errors.Is(err, store.ErrBusy) {
+			return err
+		}
+		if err := s.cfg.Store.RevokeUser(s.ctx, user); err != nil {
+			return err
+		}
+		s.signedOut(user)
+		if err := s.cfg.Turns.StopAll(s.ctx, user); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// signedOut closes the sockets of a user whose cookies are not valid any more.
+func (s *Server) signedOut(user string) {
+	s.closeSockets(func(k caller) bool { return k.UserID == user })
+}
+
+// deleteUser removes a user and all that is theirs. Their live runs are stopped, and their
+// documents leave the index too.
 func (s *Server) deleteUser(c *fiber.Ctx) error {
 	user, err := s.userOf(c)
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Store.RemoveUser(s.ctx, user.ID); err != nil {
+	if err := s.removeUser(user.ID); err != nil {
 		return err
 	}
-	s.closeSockets(func(k caller) bool { return k.UserID == user.ID })
+	s.signedOut(user.ID)
 	// A removed user's id never comes back, so what is left where this fails is found by
 	// nobody.
 	if err := s.cfg.Plugins.ForgetUser(s.ctx, user.ID); err != nil {

@@ -100,6 +100,13 @@ func (s *Store) RevokeCookie(ctx context.Context, cookie string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error { return tableCookies.delete(tx, digest(cookie)) })
 }
 
+// RevokeUser makes every link and cookie of the user invalid.
+func (s *Store) RevokeUser(ctx context.Context, user string) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		return deleteCredentials(tx, func(c credential) bool { return c.User == user })
+	})
+}
+
 // deleteCredentials deletes the links and cookies for which which is true, and
 // those that cannot be read, which let nobody in.
 func deleteCredentials(tx *bbolt.Tx, which func(credential) bool) error {

@@ -168,6 +168,30 @@ func (s *Service) Stop(ctx context.Context, p store.Principal, run string, model
 	return nil
 }
 
+// StopAll ends all live runs of a user as Stop does, and returns when their outcomes are
+// persisted, or with ctx.Err() when ctx is done first.
+func (s *Service) StopAll(ctx context.Context, user string) error {
+	var runs []*liveRun
+	s.mu.Lock()
+	for _, l := range s.live {
+		if l.owner == user {
+			runs = append(runs, l)
+		}
+	}
+	s.mu.Unlock()
+	for _, l := range runs {
+		l.cancel(errStopped)
+	}
+	for _, l := range runs {
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // LiveRun names a run that is going on.
 type LiveRun struct {
 	Run   string `json:"run"`

@@ -17,7 +17,7 @@ import (
 
 // newRoot returns the whole command line.
 func newRoot(out, errs io.Writer) *cobra.Command {
-	o := &options{Options: cli.Options{Version: version, Out: out, Err: errs}}
+	o := &options{Options: cli.Options{Version: versionText(), Out: out, Err: errs}}
 	root := &cobra.Command{
 		Use:           "bulkhead",
 		Short:         "An agent host whose tools are sealed WebAssembly modules",
@@ -29,6 +29,8 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 		},
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return o.complete(c) },
 	}
+	root.Version = o.Version
+	root.SetVersionTemplate("bulkhead {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&o.DataDir, "data", "", "the data folder (default $BULKHEAD_DATA, else the user's data folder)")

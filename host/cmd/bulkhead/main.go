@@ -12,13 +12,26 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/bulkhead-host/bulkhead/host/cli"
 )
 
-// version is set by the build with -ldflags "-X main.version=…".
-var version = "dev"
+// version is set by the build of a release with -ldflags "-X main.version=…". Otherwise it
+// is what the toolchain stamps, which names the commit.
+var version = ""
+
+// versionText returns the version, "dev" where nobody knows.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
