@@ -64,16 +64,35 @@ type call struct{ name, arguments string }
 // maxHeard bounds what is taken of an answer, in bytes.
 const maxHeard = 64 << 10
 
-const (
-	question     = "Count from one to twelve in words, with commas between them, and nothing else."
-	toolQuestion = "What is the tide at Skerryvore now? Use the tool; do not guess."
-	toolName     = "tide_table"
+const question = "Count from one to twelve in words, with commas between them, and nothing else."
+
+// errand is a question that needs a tool, and the tool.
+type errand struct {
+	question string
+	tool     llm.ToolDef
+	// argument is the property that the tool cannot do without.
+	argument string
+}
+
+var (
+	tide = errand{"What is the tide at Skerryvore now? Use the tool; do not guess.", llm.ToolDef{
+		Name: "tide_table", Description: "Looks up the height of the tide at a place, now.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string","description":"the name of the place"}},"required":["place"]}`),
+	}, "place"}
+	// search is for the model that is built in, which uses tools that it knows by name.
+	search = errand{"When is high water at Skerryvore?", llm.ToolDef{
+		Name: "internal_search", Description: "Searches the person's documents.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"}}},"required":["queries"]}`),
+	}, "queries"}
 )
 
-var tools = []llm.ToolDef{{
-	Name: toolName, Description: "Looks up the height of the tide at a place, now.",
-	Parameters: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string","description":"the name of the place"}},"required":["place"]}`),
-}}
+// errandFor returns what a model is asked to use a tool for.
+func errandFor(m llm.Model) errand {
+	if m.Info().Provider == "extractive" {
+		return search
+	}
+	return tide
+}
 
 // Run asks the model twice and reports. What the model learned of its endpoint is
 // forgotten first, so that the report says how things are now. It returns when both
@@ -88,8 +107,9 @@ func Run(ctx context.Context, m llm.Model, now func() time.Time) Report {
 		r.Checks = append(r.Checks, Check{"tools", Skipped, "Not tried, since the first question failed."})
 		return r
 	}
-	r.Checks = append(r.Checks, called(ask(ctx, m, now, llm.Request{
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: toolQuestion}}, Tools: tools, Choice: llm.ChoiceAuto,
+	e := errandFor(m)
+	r.Checks = append(r.Checks, e.done(ask(ctx, m, now, llm.Request{
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: e.question}}, Tools: []llm.ToolDef{e.tool}, Choice: llm.ChoiceAuto,
 	})))
 	return r
 }
@@ -205,24 +225,22 @@ func streamed(h *heard) Check {
 	return Check{"streams", OK, fmt.Sprintf("The answer came in %d pieces, as it was written.", h.pieces)}
 }
 
-// called judges the answer to the question that needs a tool.
-func called(h *heard) Check {
+// done judges the answer to the question that needs the tool.
+func (e errand) done(h *heard) Check {
 	if h.err != nil {
 		return Check{"tools", Failed, "With a tool offered it failed. " + sentence(h.err)}
 	}
 	for _, c := range h.calls {
-		var arguments struct {
-			Place string `json:"place"`
-		}
+		var arguments map[string]any
 		switch err := json.Unmarshal([]byte(c.arguments), &arguments); {
-		case c.name != toolName:
+		case c.name != e.tool.Name:
 			return Check{"tools", Doubtful, fmt.Sprintf("It called a tool that was not offered, “%s”.", shorten(c.name))}
-		case err != nil || arguments.Place == "":
+		case err != nil || arguments[e.argument] == nil || arguments[e.argument] == "":
 			return Check{"tools", Doubtful, "It called the tool with arguments that do not fit. Bulkhead tells it what was wrong and lets it try again."}
 		}
 		return Check{"tools", OK, "It called the tool with the right arguments."}
 	}
-	if strings.Contains(h.text.String(), toolName) {
+	if strings.Contains(h.text.String(), e.tool.Name) {
 		return Check{"tools", Doubtful, "It wrote the call as text. Bulkhead reads calls out of text, so tools work."}
 	}
 	return Check{"tools", Doubtful, "It did not call the tool. It may answer without looking into your documents."}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/extractive"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/llm/trial"
@@ -100,5 +101,13 @@ func TestServerThatIsNotThere(t *testing.T) {
 	}
 	if !strings.Contains(r.Checks[0].Message, "127.0.0.1:1") {
 		t.Errorf("the message is %q", r.Checks[0].Message)
+	}
+}
+
+// TestTheBuiltInModelPasses tries the model that knows tools by their names only.
+func TestTheBuiltInModelPasses(t *testing.T) {
+	report := trial.Run(t.Context(), extractive.New(), time.Now)
+	if got := states(report); !report.Works || got != "reachable:ok key:ok answers:ok streams:ok tools:ok" {
+		t.Errorf("works %t, %s", report.Works, got)
 	}
 }
