@@ -78,10 +78,16 @@ func ReadKey(in io.Reader) (string, error) {
 
 // AddModel adds a model that can be asked at once.
 func AddModel(ctx context.Context, o Options, c *Client, m NewModel) error {
-	if err := c.call(ctx, http.MethodPost, "/models", m, nil); err != nil {
+	var reply struct {
+		Default string `json:"default"`
+	}
+	if err := c.call(ctx, http.MethodPost, "/models", m, &reply); err != nil {
 		return err
 	}
 	printf(o.Err, "added %s; `bulkhead model test %s` tries it out\n", m.Name, m.Name)
+	if reply.Default == m.Name {
+		printf(o.Err, "new conversations begin with %s\n", m.Name)
+	}
 	return nil
 }
 
