@@ -62,6 +62,8 @@ const (
 type Message struct {
 	Role Role
 	Text string
+	// Note says that a user message is the host's word to the model, not the person's.
+	Note bool
 	// Attachments are the files of a user message. An adapter whose provider has
 	// no place for them sends Content.
 	Attachments []Attachment

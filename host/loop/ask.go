@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -19,12 +20,9 @@ const maxTighter = 3
 
 // step asks the model once and takes what it said into the result.
 func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec) (step.Output, error) {
-	system := l.System
-	for _, r := range l.reminders {
-		system += "\n" + r
-	}
+	reminder := strings.Join(l.reminders, "\n")
 	l.reminders = nil
-	out, err := l.ask(ctx, system, choice, specs)
+	out, err := l.ask(ctx, reminder, choice, specs)
 	if errors.Is(err, window.ErrTooLong) { // the model was not asked
 		return out, err
 	}
@@ -42,9 +40,9 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 // ask asks the model with as much of the conversation as fits. Where the endpoint finds
 // it too long before it says anything, the window is smaller than it was thought to be,
 // and the model is asked again with less.
-func (l *runner) ask(ctx context.Context, system string, choice llm.Choice, specs []tool.Spec) (out step.Output, err error) {
+func (l *runner) ask(ctx context.Context, reminder string, choice llm.Choice, specs []tool.Spec) (out step.Output, err error) {
 	for tighter := 0; ; tighter++ {
-		request, fits := l.request(system, choice, specs)
+		request, fits := l.request(reminder, choice, specs)
 		if fits != nil { // what the endpoint said, if it did, is more exact
 			return step.Output{NextTurn: l.turn, ReasoningOpen: l.reasoningOpen}, cmp.Or(err, error(llm.NewError(packet.CodeContextTooLong, "", fits)))
 		}
@@ -73,14 +71,14 @@ func (l *runner) contextTokens() int {
 }
 
 // request is the next question to the model.
-func (l *runner) request(system string, choice llm.Choice, specs []tool.Spec) (llm.Request, error) {
+func (l *runner) request(reminder string, choice llm.Choice, specs []tool.Spec) (llm.Request, error) {
 	defs, withheld := definitions(specs), []llm.ToolDef(nil)
 	if choice != llm.ChoiceAuto {
 		withheld = definitions(slices.DeleteFunc(l.offered(), func(s tool.Spec) bool {
 			return slices.ContainsFunc(specs, func(o tool.Spec) bool { return o.Name == s.Name })
 		}))
 	}
-	fitted, err := l.fit(system, choice, defs)
+	fitted, err := l.fit(reminder, choice, defs)
 	if err != nil {
 		return llm.Request{}, err
 	}
@@ -97,8 +95,8 @@ func (l *runner) request(system string, choice llm.Choice, specs []tool.Spec) (l
 
 // fit fits the conversation into the model's window and tells the person what had to
 // give way, once.
-func (l *runner) fit(system string, choice llm.Choice, defs []llm.ToolDef) (window.Fitted, error) {
-	ask := window.Ask{System: system, History: l.history, Latest: l.latest, Tools: defs, ContextTokens: l.contextTokens(), Sees: l.Model.Info().Vision}
+func (l *runner) fit(reminder string, choice llm.Choice, defs []llm.ToolDef) (window.Fitted, error) {
+	ask := window.Ask{System: l.System, Reminder: reminder, History: l.history, Latest: l.latest, Tools: defs, ContextTokens: l.contextTokens(), Sees: l.Model.Info().Vision}
 	if choice == llm.ChoiceAuto {
 		ask.Recall = &recallDef
 	}

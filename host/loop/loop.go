@@ -132,10 +132,10 @@ func (l *runner) goOn(ctx context.Context) {
 		done := l.Runner.Run(ctx, l.turn, l.Held)
 		l.turn++
 		l.result.Steps = append(l.result.Steps, Step{Calls: done})
-		l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: window.Selected})
+		l.history = append(l.history, note(window.Selected))
 		l.history = append(l.history, Messages("", nil, done)...)
 	case l.Continues:
-		l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: window.GoOn})
+		l.history = append(l.history, note(window.GoOn))
 	}
 }
 
@@ -176,7 +176,7 @@ func (l *runner) follow(ctx context.Context, cycle int, choice llm.Choice, out s
 	case out.Malformed > 0 && l.repairs < maxRepairs:
 		l.repairs++
 		l.keepText(out)
-		l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: window.RepairCall})
+		l.history = append(l.history, note(window.RepairCall))
 		return true
 	case choice == llm.ChoiceRequired:
 		l.notice(packet.CodeForcedToolUnused, fmt.Sprintf("The model did not use %s.", l.Forced))
@@ -192,7 +192,7 @@ func (l *runner) afterNone(out step.Output) bool {
 		return false
 	}
 	l.toldNoTools, l.noMore = true, true
-	l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: window.NoTools})
+	l.history = append(l.history, note(window.NoTools))
 	return true
 }
 
@@ -215,7 +215,7 @@ func (l *runner) runTools(ctx context.Context, out step.Output) {
 	l.history = append(l.history, Messages(out.Text, out.Native, done)...)
 	for _, d := range done {
 		l.noMore = l.noMore || d.StopsLoop
-		if d.Reminder != "" {
+		if d.Reminder != "" && !slices.Contains(l.reminders, d.Reminder) {
 			l.reminders = append(l.reminders, d.Reminder)
 		}
 	}
@@ -240,6 +240,11 @@ func Messages(text string, native *llm.Native, calls []toolrun.Done) []llm.Messa
 		messages = append(messages, llm.Message{Role: llm.RoleTool, ToolCallID: d.CallID, ToolName: d.Name, Text: d.Text})
 	}
 	return messages
+}
+
+// note is what the host says to the model.
+func note(text string) llm.Message {
+	return llm.Message{Role: llm.RoleUser, Text: text, Note: true}
 }
 
 func (l *runner) keepText(out step.Output) {

@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -144,11 +145,23 @@ func TestAfterAToolThatStopsTheLoopThereAreNoTools(t *testing.T) {
 	}
 }
 
-func TestAReminderStandsInTheNextRequestOnly(t *testing.T) {
-	o := ruled(t, func(s *loop.Setup) { s.MaxCycles = 4 }, []tool.Tool{reminding{labelled{"mail", ""}}, labelled{"page", ""}}, call("mail"), call("page"), text("End."))
+// TestAReminderStandsLastInTheNextRequestOnly: what is before it is sent again as it
+// was, so that what a provider or a server keeps of it can be used.
+func TestAReminderStandsLastInTheNextRequestOnly(t *testing.T) {
+	o := ruled(t, func(s *loop.Setup) { s.MaxCycles = 4 }, []tool.Tool{reminding{labelled{"mail", ""}}, labelled{"page", ""}},
+		said{llm.ToolCallDelta{Name: "mail", ArgumentsDelta: "{}"}, llm.ToolCallDelta{Index: 1, Name: "mail", ArgumentsDelta: "{}"}, llm.Finish{Reason: llm.FinishToolCalls}}, call("page"), text("End."))
 	var got []bool
-	for _, r := range o.asked {
-		got = append(got, strings.HasSuffix(r.Messages[0].Text, "\nRemember."))
+	var before []llm.Message
+	for n, r := range o.asked {
+		last := r.Messages[len(r.Messages)-1]
+		reminded := last.Note && last.Text == "Remember."
+		got = append(got, reminded)
+		if n > 0 && (len(r.Messages) < len(before) || !reflect.DeepEqual(r.Messages[:len(before)], before)) {
+			t.Errorf("request %d does not begin with the one before", n+1)
+		}
+		if before = r.Messages; reminded {
+			before = before[:len(before)-1]
+		}
 	}
 	if !slices.Equal(got, []bool{false, true, false}) {
 		t.Errorf("reminded: %v", got)
@@ -243,7 +256,7 @@ func TestCallsBeyondThoseOfOneStepAreToldToBothSides(t *testing.T) {
 		many = append(many, llm.ToolCallDelta{Index: i, Name: "mail", ArgumentsDelta: fmt.Sprintf(`{"n":%d}`, i)})
 	}
 	o := ruled(t, nil, mail, append(many, llm.Finish{Reason: llm.FinishToolCalls}), text("End."))
-	if len(o.Steps[0].Calls) != 64 || !slices.Equal(o.notices(), []packet.Code{packet.CodeTooManyCalls}) || !strings.Contains(o.asked[1].Messages[0].Text, "Ask for fewer.") {
+	if len(o.Steps[0].Calls) != 64 || !slices.Equal(o.notices(), []packet.Code{packet.CodeTooManyCalls}) || !strings.HasSuffix(o.asked[1].Messages[len(o.asked[1].Messages)-1].Text, "Ask for fewer.") {
 		t.Errorf("%d calls, notices %v", len(o.Steps[0].Calls), o.notices())
 	}
 }

@@ -139,6 +139,8 @@ type decoder struct {
 	shown     strings.Builder
 	reasoning strings.Builder
 	malformed int
+	// refusing says that the model declines.
+	refusing bool
 	// loneCloser says that reasoning was closed which nothing had opened.
 	loneCloser bool
 	usage      *llm.Usage
@@ -199,6 +201,10 @@ func (d *decoder) take(event llm.Event) {
 	case llm.Text:
 		d.parsed(d.parser.Write(e.Delta))
 	case llm.Refusal: // a person reads the model's own words
+		if !d.refusing && d.text.Len() > 0 {
+			d.parsed(d.parser.Write("\n\n"))
+		}
+		d.refusing = true
 		d.parsed(d.parser.Write(e.Delta))
 	case llm.Reasoning:
 		d.think(e.Delta)

@@ -96,6 +96,8 @@ type conversation struct {
 	removed       bool
 	cycles        int
 	contextTokens int
+	// grows says that each request begins with the one before it.
+	grows bool
 	// rules are what messages are held to.
 	rules   []config.ScreenRule
 	replies map[string][]scriptedReply
@@ -188,6 +190,8 @@ func (c *conversation) set(key, value string) (err error) {
 	case "replace":
 		pattern, replacement, _ := strings.Cut(value, " => ")
 		c.rules = append(c.rules, config.ScreenRule{Name: pattern, Pattern: pattern, Action: config.ScreenReplace, Replacement: replacement})
+	case "grows":
+		c.grows, err = strconv.ParseBool(value)
 	case "max_cycles":
 		c.cycles, err = strconv.Atoi(value)
 	case "context_tokens":
@@ -225,6 +229,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.problem("a request is no JSON: %v", err)
 	}
 	s.mu.Lock()
+	asked.raw = body
 	s.requests[asked.Model] = append(s.requests[asked.Model], asked)
 	left := s.replies[asked.Model]
 	if len(left) > 0 {
@@ -258,6 +263,7 @@ func (s *script) problem(format string, args ...any) {
 
 // askedRequest is a request to a provider, as far as the suite shows it.
 type askedRequest struct {
+	raw   []byte
 	Model string
 	Tools []struct {
 		Name     string
@@ -484,6 +490,9 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 	for _, model := range c.models {
 		if len(s.replies[model]) > 0 {
 			t.Errorf("%d replies of %s were not asked for", len(s.replies[model]), model)
+		}
+		if c.grows {
+			checkGrowth(t, s.requests[model])
 		}
 		requests.WriteString(describe(s.requests[model], c.agent.Instructions))
 	}

@@ -25,6 +25,9 @@ type Ask struct {
 	// Latest is the index in History of the person's latest message. It is always
 	// sent.
 	Latest int
+	// Reminder is a note for this time only, "" for none. It stands last, so that what
+	// comes before it is the same each time.
+	Reminder string
 	// Tools are on offer. Recall, where it is not nil, is offered besides when
 	// something of a result is left out, and counts only then.
 	Tools  []llm.ToolDef
@@ -111,6 +114,9 @@ func newFitting(ask Ask) *fitting {
 		f.cost[i] = m.Tokens(f.Sees)
 		f.used += f.cost[i]
 	}
+	if f.Reminder != "" {
+		f.used += f.note().Tokens(false)
+	}
 	f.budget = f.ContextTokens - f.ContextTokens/replyShare - Tokens(f.System) - toolTokens(f.Tools)
 	if f.Recall != nil && (len(f.capped) > 0 || !f.fits()) {
 		f.budget -= toolTokens([]llm.ToolDef{*f.Recall})
@@ -183,6 +189,11 @@ func (f *fitting) dropCycles() {
 	}
 }
 
+// note is the reminder as a message.
+func (f *fitting) note() llm.Message {
+	return llm.Message{Role: llm.RoleUser, Text: f.Reminder, Note: true}
+}
+
 func (f *fitting) fitted() Fitted {
 	out := Fitted{Messages: make([]llm.Message, 0, len(f.messages)+1), Cut: f.cut}
 	if f.System != "" {
@@ -199,6 +210,9 @@ func (f *fitting) fitted() Fitted {
 			out.Capped++
 		}
 		out.Messages = append(out.Messages, m)
+	}
+	if f.Reminder != "" {
+		out.Messages = append(out.Messages, f.note())
 	}
 	return out
 }

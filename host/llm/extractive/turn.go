@@ -42,6 +42,9 @@ func readTurn(req llm.Request) turn {
 		case llm.RoleSystem:
 			t.remembered = llm.Remembered(msg.Text)
 		case llm.RoleUser:
+			if msg.Note { // it goes on about the same question
+				continue
+			}
 			t.attached = append(slices.Clone(msg.Attachments), t.attached...)
 			t.before, t.question = t.question, strings.TrimSpace(msg.Text)
 			t.results, t.called = nil, map[string]bool{}

@@ -29,6 +29,8 @@ type response struct {
 	// final is the response as the last event has it, nil before that.
 	final   *responses.Response
 	refused bool
+	// said tells that there is text.
+	said bool
 }
 
 // decodeResponse reads the stream to its end and emits its events, Usage and
@@ -58,6 +60,7 @@ func (m *Model) decodeResponse(w *endpoint.Watch, reply *http.Response, emit fun
 func (r *response) take(ev responses.ResponseStreamEventUnion) error {
 	switch ev.Type {
 	case "response.output_text.delta":
+		r.said = r.said || ev.Delta != ""
 		return r.send(ev.Delta != "", llm.Text{Delta: ev.Delta})
 	case "response.refusal.delta":
 		r.refused = true
@@ -67,8 +70,11 @@ func (r *response) take(ev responses.ResponseStreamEventUnion) error {
 	case "response.reasoning_summary_part.added":
 		return r.send(ev.SummaryIndex > 0, llm.Reasoning{Delta: "\n\n"})
 	case "response.output_item.added":
-		if ev.Item.Type == "function_call" {
+		switch ev.Item.Type {
+		case "function_call":
 			return r.begin(ev.OutputIndex, ev.Item)
+		case "message": // one after another, each a text of its own
+			return r.send(r.said, llm.Text{Delta: "\n\n"})
 		}
 	case "response.function_call_arguments.delta":
 		return r.arguments(ev.OutputIndex, ev.Delta)
