@@ -1,29 +1,11 @@
 package llm
 
-import "unicode/utf8"
-
 // frame is what each message, call and tool costs beside its text, in tokens.
 const frame = 4
 
 // ImageTokens is what an image is taken to cost. Providers count between some
 // hundred and two thousand, by its size.
 const ImageTokens = 1600
-
-// Tokens estimates how many tokens a text takes, on the high side: one for three
-// bytes of ASCII text, one for each other character.
-func Tokens(text string) int {
-	wide := 0
-	for _, r := range text {
-		if r >= utf8.RuneSelf {
-			wide++
-		}
-	}
-	narrow := len(text)
-	if wide > 0 {
-		narrow = utf8.RuneCountInString(text) - wide
-	}
-	return (narrow+2)/3 + wide
-}
 
 // Tokens estimates how many tokens a message takes, on the high side; images count
 // only where the model sees them.

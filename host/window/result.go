@@ -157,9 +157,9 @@ func headOf(text string, n int) string {
 
 // Prefix is the longest beginning of a text that takes at most so many tokens.
 func Prefix(text string, tokens int) string {
-	var c count
+	var c llm.Count
 	for i, r := range text {
-		if c.add(r) > tokens {
+		if c.After(r); c.Tokens() > tokens {
 			return text[:i]
 		}
 	}
@@ -168,27 +168,15 @@ func Prefix(text string, tokens int) string {
 
 // suffix is the longest end of a text that takes at most so many tokens.
 func suffix(text string, tokens int) string {
-	var c count
+	var c llm.Count
 	for end := len(text); end > 0; {
 		r, size := utf8.DecodeLastRuneInString(text[:end])
-		if c.add(r) > tokens {
+		if c.Before(r); c.Tokens() > tokens {
 			return text[end:]
 		}
 		end -= size
 	}
 	return text
-}
-
-// count counts tokens as Tokens does, a character at a time.
-type count struct{ narrow, wide int }
-
-func (c *count) add(r rune) int {
-	if r >= utf8.RuneSelf {
-		c.wide++
-	} else {
-		c.narrow++
-	}
-	return (c.narrow+2)/3 + c.wide
 }
 
 // Grouped writes a number that is not negative with commas, as "41,200".
