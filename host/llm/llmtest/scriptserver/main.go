@@ -3,7 +3,7 @@
 //
 // The script is built in (--script slow, search, research, reason or hello) or a JSON
 // file, a list of replies; the last is repeated. POST /poke?n=N lets the next N words
-// of held replies go, GET /requests lists what was asked.
+// of held replies go, the last that began first, GET /requests lists what was asked.
 package main
 
 import (

@@ -47,9 +47,9 @@ func (o options) report(found string) *llmtest.Reply {
 	if !ok {
 		return llmtest.Answer().Text("I found ", "nothing.").Usage(30, 4)
 	}
-	reply := llmtest.Answer()
+	reply, hold := llmtest.Answer(), o.holding(true, 0)
 	for _, piece := range []string{"The guide ", fmt.Sprintf("is %s [%d].", title, ref)} {
-		o.hold(reply, true, 0)
+		hold(reply)
 		reply.Text(piece)
 	}
 	return reply.Usage(30, 8)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,39 +14,64 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 )
 
-// pokes counts words that may go.
+// pokes counts words that may go. Where several replies wait for one it is for the one that
+// began last: one before it may have lost its client already and not know.
 type pokes struct {
 	mu      sync.Mutex // guards what follows
 	left    int
-	changed chan struct{} // closed and replaced when left grows
+	began   int           // replies that wait for pokes, so far
+	waiting map[int]bool  // those that wait now, by their number
+	changed chan struct{} // closed and replaced when one that waits may go on
 }
 
-func newPokes() *pokes { return &pokes{changed: make(chan struct{})} }
+func newPokes() *pokes { return &pokes{waiting: map[int]bool{}, changed: make(chan struct{})} }
 
 func (p *pokes) add(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left += n
+	p.wake()
+}
+
+// wake lets all that wait look again; mu is held.
+func (p *pokes) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// take waits for a word that may go.
-func (p *pokes) take(ctx context.Context) error {
+// begin returns what a reply that begins now waits with.
+func (p *pokes) begin() (take func(context.Context) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.began++
+	reply := p.began
+	return func(ctx context.Context) error { return p.take(ctx, reply) }
+}
+
+// take waits for a word of a reply that may go.
+func (p *pokes) take(ctx context.Context, reply int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting[reply] = true
+	defer func() {
+		delete(p.waiting, reply)
+		p.wake() // another is the last that waits now
+	}()
 	for {
-		p.mu.Lock()
-		changed := p.changed
-		if p.left > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.left > 0 && reply == slices.Max(slices.Collect(maps.Keys(p.waiting))) {
 			p.left--
-			p.mu.Unlock()
 			return nil
 		}
+		changed := p.changed
 		p.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
 		case <-changed:
 		}
+		p.mu.Lock()
 	}
 }
 
@@ -106,19 +133,24 @@ func scripted(name string, o options) (func(llmtest.Request) *llmtest.Reply, err
 // slow is one long answer, word by word.
 func (o options) slow(llmtest.Request) *llmtest.Reply {
 	reply := llmtest.Answer()
+	hold := o.holding(o.interval == 0, o.interval)
 	for i := range o.words {
-		o.hold(reply, o.interval == 0, o.interval)
+		hold(reply)
 		reply.Text(fmt.Sprintf("word%d ", i+1))
 	}
 	return reply.Usage(10, o.words)
 }
 
-func (o options) hold(reply *llmtest.Reply, poke bool, interval time.Duration) {
-	if poke {
-		reply.Wait(o.pokes.take)
-	} else if interval > 0 {
-		reply.Pause(interval)
+// holding returns what holds a reply that begins now before its next word.
+func (o options) holding(poke bool, interval time.Duration) func(*llmtest.Reply) {
+	switch {
+	case poke:
+		take := o.pokes.begin()
+		return func(r *llmtest.Reply) { r.Wait(take) }
+	case interval > 0:
+		return func(r *llmtest.Reply) { r.Pause(interval) }
 	}
+	return func(*llmtest.Reply) {}
 }
 
 // search calls internal_search, then quotes the first thing that was found.
@@ -182,8 +214,9 @@ func (o options) reply(e entry) *llmtest.Reply {
 		return llmtest.Status(e.Status, e.Body)
 	}
 	reply := llmtest.Answer().Reasoning(e.Reasoning...)
+	hold := o.holding(e.Poke, time.Duration(e.IntervalMS)*time.Millisecond)
 	for _, text := range e.Text {
-		o.hold(reply, e.Poke, time.Duration(e.IntervalMS)*time.Millisecond)
+		hold(reply)
 		reply.Text(text)
 	}
 	for _, call := range e.ToolCalls {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 
@@ -75,6 +78,44 @@ func TestSlowReleasesAWordPerPoke(t *testing.T) {
 	})
 	if text != "word1 word2 word3 " || seen != 3 {
 		t.Errorf("got %q in %d pieces", text, seen)
+	}
+}
+
+// TestWordsAreForTheReplyThatBeganLast has two that wait; the one before gets words once the
+// other has enough.
+func TestWordsAreForTheReplyThatBeganLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPokes()
+		first, second := p.begin(), p.begin()
+		var got []string
+		wait := func(name string, take func(context.Context) error) {
+			if err := take(t.Context()); err != nil {
+				t.Error(err)
+			}
+			got = append(got, name)
+		}
+		for range 2 {
+			go wait("first", first)
+			go wait("second", second)
+			synctest.Wait() // both wait
+			p.add(1)
+			synctest.Wait()
+			p.add(1)
+			synctest.Wait()
+		}
+		if want := []string{"second", "first", "second", "first"}; !slices.Equal(got, want) {
+			t.Errorf("words went to %v", got)
+		}
+	})
+}
+
+func TestAReplyWhoseClientHasLeftGetsNoWord(t *testing.T) {
+	p := newPokes()
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	p.add(1)
+	if err := p.begin()(left); err == nil || p.left != 1 {
+		t.Errorf("%v, %d words are left", err, p.left)
 	}
 }
 
