@@ -83,7 +83,7 @@ func buildAll(dir string) (err error) {
 		}
 	}
 	// The compiler leaves custom sections out, so the code serves with every manifest.
-	warm := exec.Command("go", "test", "-count=1", "./testdata/warm")
+	warm := exec.Command("go", "test", "-count=1", "../../runtime/engine/testdata/warm")
 	warm.Env = append(os.Environ(), "WARM_CACHE="+cacheDir, "WARM_MODULES="+dir)
 	if err := run(warm); err != nil {
 		return err

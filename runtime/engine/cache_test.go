@@ -180,7 +180,10 @@ func TestKeptModuleIsNotCheckedAgain(t *testing.T) {
 // TestKeptModuleIsTheSame compares all that a module tells when it was checked and when it
 // came from the cache.
 func TestKeptModuleIsTheSame(t *testing.T) {
-	modules := map[string][]byte{"go": goPlugin, "asking": asking(), "with tables": traces(true), "without": traces(false)}
+	modules := map[string][]byte{"asking": asking(), "with tables": traces(true), "without": traces(false)}
+	if !engine.UnderRace { // with it the compiler may take longer than a load waits
+		modules["go"] = goPlugin
+	}
 	for seed := range byte(30) {
 		modules[fmt.Sprint("generated ", seed)] = w.Generate([]byte{seed})
 	}

@@ -2,40 +2,16 @@ package engine_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	w "github.com/bulkhead-host/bulkhead/runtime/wasmbin/wasmtest"
 )
 
-// program is testdata/command, built once.
-var program = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "command")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "command.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/command")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return text, err
-	}
-	return os.ReadFile(out)
-})
-
 func loadProgram(t *testing.T, limits engine.Limits) *engine.Module {
 	t.Helper()
-	wasm, err := program()
-	if err != nil {
-		t.Fatalf("build the program: %v\n%s", err, wasm)
-	}
-	m, err := newEngine(t, engine.Config{CacheDir: goCache}).Load(t.Context(), wasm, limits)
+	m, err := newEngine(t, engine.Config{CacheDir: goCache}).Load(t.Context(), program, limits)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin/wasmtest"
 )
 
-// goPlugin is testdata/goplugin, built once for all tests, and goCache where its
-// compiled code is kept.
+// goPlugin is testdata/goplugin and program is testdata/command, built once for all tests,
+// and goCache where their compiled code is kept.
 var (
-	goPlugin []byte
-	goCache  string
+	goPlugin, program []byte
+	goCache           string
 )
 
 func TestMain(m *testing.M) {
@@ -29,11 +29,11 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	goPlugin, err = buildGoPlugin(filepath.Join(dir, "plugin.wasm"))
-	if err != nil {
+	goCache = filepath.Join(dir, "cache")
+	engine.WarmCache = goCache
+	if err := buildAll(dir); err != nil {
 		panic(err)
 	}
-	goCache = filepath.Join(dir, "cache")
 	code := m.Run()
 	os.RemoveAll(dir)
 	if code == 0 {
@@ -45,13 +45,46 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func buildGoPlugin(out string) ([]byte, error) {
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/goplugin")
+// buildAll builds the modules into a folder and compiles them into the cache.
+func buildAll(dir string) (err error) {
+	if goPlugin, err = build(filepath.Join(dir, "plugin.wasm"), "./testdata/goplugin", "-buildmode=c-shared"); err != nil {
+		return err
+	}
+	if program, err = build(filepath.Join(dir, "command.wasm"), "./testdata/command"); err != nil {
+		return err
+	}
+	builtin, err := engine.BuiltinPlugins()
+	if err != nil {
+		return err
+	}
+	for _, file := range builtin {
+		if file, err = filepath.Abs(file); err == nil {
+			err = os.Symlink(file, filepath.Join(dir, "builtin-"+filepath.Base(file)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	warm := exec.Command("go", "test", "-count=1", "./testdata/warm")
+	warm.Env = append(os.Environ(), "WARM_CACHE="+goCache, "WARM_MODULES="+dir)
+	return run(warm)
+}
+
+func build(out, folder string, flags ...string) ([]byte, error) {
+	args := append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", out}, flags...)
+	cmd := exec.Command("go", append(args, folder)...)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the Go plugin: %w\n%s", err, text)
+	if err := run(cmd); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(out)
+}
+
+func run(cmd *exec.Cmd) error {
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w\n%s", cmd.Args, err, text)
+	}
+	return nil
 }
 
 // quick is a timeout that a guest which never ends runs into.

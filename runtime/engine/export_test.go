@@ -1,5 +1,7 @@
 package engine
 
+import "path/filepath"
+
 // CacheVersion is part of the names in the cache.
 const CacheVersion = cacheVersion
 
@@ -32,3 +34,20 @@ func (e *Engine) Mapped() (memories, bytes int64) { return e.space.Memories(), e
 
 // Made returns the number of instances of the module that were ever made.
 func (m *Module) Made() int64 { return m.made.Load() }
+
+// WarmCache is where the compiled code of the modules is kept that are large; TestMain
+// fills it.
+var WarmCache string
+
+// BuiltinPlugins returns the files of the built-in plugins that are tested, the first of
+// them under the race detector.
+func BuiltinPlugins() ([]string, error) {
+	files, err := filepath.Glob("../../plugins/dist/*.wasm")
+	if underRace && len(files) > 1 {
+		files = files[:1]
+	}
+	return files, err
+}
+
+// UnderRace says that the race detector is on, with which compiling takes 20 times as long.
+const UnderRace = underRace

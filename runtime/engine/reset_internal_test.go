@@ -26,12 +26,14 @@ func (same) Read(p []byte) (int, error) {
 }
 
 // stillEngine is an engine in which nothing differs from one instance to the next: time
-// stands still, and random bytes are the same.
-func stillEngine(t testing.TB) *Engine {
+// stands still, and random bytes are the same. cache is its folder of compiled code, "" for
+// none.
+func stillEngine(t testing.TB, cache string) *Engine {
 	t.Helper()
 	now := time.Unix(1_700_000_000, 0)
 	e, err := New(context.Background(), Config{
 		Spares: -1, Now: func() time.Time { return now }, Random: same{}, Logger: slog.New(slog.DiscardHandler),
+		CacheDir: cache,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -153,12 +155,9 @@ func callWith(t testing.TB, i *instance, export string, input []byte, params ...
 // TestBuiltinPluginsAreAsNewAfterAReset compares byte by byte, for each built-in plugin,
 // after calls that work, that fail, and that leave a lot.
 func TestBuiltinPluginsAreAsNewAfterAReset(t *testing.T) {
-	files, err := filepath.Glob("../../plugins/dist/*.wasm")
+	files, err := BuiltinPlugins()
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no built-in plugins; build them with: task plugins")
-	}
-	if underRace {
-		files = files[:1]
 	}
 	long := bytes.Repeat([]byte(`"some text",`), 20_000)
 	inputs := [][]byte{
@@ -173,7 +172,7 @@ func TestBuiltinPluginsAreAsNewAfterAReset(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := stillEngine(t).Load(t.Context(), wasm, Limits{})
+			m, err := stillEngine(t, WarmCache).Load(t.Context(), wasm, Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +200,7 @@ func TestGeneratedModulesAreAsNewAfterAReset(t *testing.T) {
 	}
 	for name, tracked := range map[string]bool{"with the table of pages": true, "without it": false} {
 		t.Run(name, func(t *testing.T) {
-			e := stillEngine(t)
+			e := stillEngine(t, "")
 			if !tracked {
 				if err := e.space.Close(); err != nil {
 					t.Fatal(err)
@@ -257,7 +256,7 @@ func FuzzReset(f *testing.F) {
 	for seed := range byte(20) {
 		f.Add([]byte{seed, 1, 2, 3, 4, 5, 6, 7})
 	}
-	e := stillEngine(f)
+	e := stillEngine(f, "")
 	f.Fuzz(func(t *testing.T, key []byte) { generatedIsAsNew(t, e, key) })
 }
 
@@ -300,7 +299,7 @@ func TestWhatCannotBeResetIsNot(t *testing.T) {
 		"vector global":    {global(append([]byte{0x7b, 1, 0xfd, 12}, append(make([]byte, 16), 0x0b)...)...), false},
 		"reference global": {global(0x70, 1, 0xd0, 0x70, 0x0b), false},
 	}
-	e := stillEngine(t)
+	e := stillEngine(t, "")
 	for name, c := range cases {
 		m, err := e.Load(t.Context(), c.wasm, Limits{})
 		if err != nil {

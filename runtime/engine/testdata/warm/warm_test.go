@@ -1,7 +1,8 @@
-// Package warm compiles modules into a cache. The tests of host/plugin run it as
-// a test of its own, because the compiler is many times slower in a binary that
-// was built with the race detector, and because the cache tells test binaries
-// from others by the version of wazero that they name.
+// Package warm compiles modules into a cache. The tests of runtime/engine and of
+// host/plugin run it as a test of its own, because the compiler is many times slower
+// in a binary that was built with the race detector, slower than a load waits on a
+// slow machine, and because the cache tells test binaries from others by the version
+// of wazero that they name.
 package warm
 
 import (
