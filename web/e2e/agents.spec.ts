@@ -121,7 +121,7 @@ test('tools that are switched off are left out, in this conversation, and one ca
   await menu.getByRole('button', { name: 'Use Search documents first' }).click();
   await page.keyboard.press('Escape');
   await ask(page, 'How do I declare a capability?');
-  await ended(page);
+  await ended(page, 2);
   await expect(prose(answer(page)).last()).toContainText('It stands in');
   expect(sent.at(-1)).toMatchObject({ forced_tool: 'internal_search' });
   expect(sent.at(-1)).not.toHaveProperty('tools');
@@ -132,7 +132,7 @@ test('tools that are switched off are left out, in this conversation, and one ca
   await menu.getByRole('switch', { name: /^Research/ }).check();
   await page.keyboard.press('Escape');
   await ask(page, 'How do I declare a capability?');
-  await ended(page);
+  await ended(page, 3);
   for (const name of ['research_agent', 'internal_search', 'open_url']) expect(sent.at(-1)?.['tools']).toContain(name);
   await expect(answer(page).getByText('not available')).toHaveCount(0);
 });

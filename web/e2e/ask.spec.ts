@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { answer, ask, composer, ended, expect, pick, prose, test } from './page';
+import { answer, ask, composer, ended, expect, pick, place, prose, test } from './page';
 
 test('a question is answered from documents, with the tool call and each source open to view', async ({ page }) => {
   await page.goto('/');
@@ -70,11 +70,11 @@ test('two models answer side by side as tabs', async ({ page }) => {
   await page.getByRole('button', { name: 'Side by side' }).click();
   const both = page.getByRole('region', { name: 'Answers side by side' });
   await expect(both.getByRole('article')).toHaveCount(2);
-  const [left, right] = [await both.getByRole('article').first().boundingBox(), await both.getByRole('article').last().boundingBox()];
-  expect(left && right && left.x + left.width <= right.x && left.width > 350).toBe(true);
+  const [left, right] = [await place(both.getByRole('article').first()), await place(both.getByRole('article').last())];
+  expect(left.x + left.width <= right.x && left.width > 350).toBe(true);
   await both.getByRole('button', { name: 'extractive', exact: true }).click();
   await ask(page, 'How do I build a plugin in Go?');
-  await ended(page);
+  await expect(page.getByRole('article', { name: /^Answer/ }).nth(2)).toHaveAttribute('aria-busy', 'false');
   await page.reload();
   await expect(both.first().getByRole('button', { name: 'extractive', exact: true })).toHaveAttribute('aria-pressed', 'true');
 });
@@ -103,6 +103,8 @@ test('a conversation is listed, found, renamed, pinned and deleted', async ({ pa
   await expect(list.getByRole('list', { name: 'Today' }).getByRole('link', { name: 'Seabirds' })).toBeFocused();
   await page.getByRole('button', { name: /^Rename, pin or delete/ }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  // As long as it is pointed at it does not go.
+  await page.getByRole('button', { name: 'Undo' }).hover();
   await expect(list.getByRole('link')).toHaveCount(0);
   await expect(page.getByRole('heading', { name: 'Ask about your documents' })).toBeVisible();
   await page.getByRole('button', { name: 'Undo' }).click();

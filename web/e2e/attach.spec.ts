@@ -48,7 +48,7 @@ test('a file is attached, asked about, cited, kept over a reload, and deleted', 
   await page.reload();
   await expect(carried(page)).toContainText('log.md');
   await ask(page, 'How is the keeper called?');
-  await ended(page);
+  await ended(page, 2);
   await expect(answer(page)).toContainText('The keeper is called Ingrid.');
 
   const first = page.getByRole('article', { name: 'Your question' }).first();

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { SLOW_WORDS, poke, slowText } from './host';
-import { answer, ask, ended, expect, pick, prose, test } from './page';
+import { answer, ask, ended, expect, pick, place, prose, test } from './page';
 import { setStage } from './stage';
 
 /** The text under a highlight of that name, range by range. */
@@ -21,8 +21,9 @@ test('what a source does not carry is underlined and says why; what it carries i
   await expect(answer(page).locator('.chip').nth(0)).toHaveAttribute('aria-label', 'Source 1: Log of the light');
   await expect(answer(page).locator('.chip-weak')).toHaveAttribute('aria-label', /supports this weakly: the log says “less”/);
   await expect(answer(page).locator('.chip-absent')).toHaveAttribute('aria-label', /does not support this: it tells of a change of lamp/);
-  const under = await highlighted(page, 'doubt');
-  expect(under.map((t) => t.trim())).toEqual(['in June it needs about half of that', 'The lamp has shown a red flash since 1878']);
+  await expect
+    .poll(async () => (await highlighted(page, 'doubt')).map((t) => t.trim()))
+    .toEqual(['in June it needs about half of that', 'The lamp has shown a red flash since 1878']);
   // It goes with the answer.
   await page.getByRole('button', { name: 'New chat' }).click();
   await expect.poll(() => highlighted(page, 'doubt')).toEqual([]);
@@ -39,8 +40,8 @@ test('a chip shows its source where it is pointed at, and in full when it is ope
 
   await answer(page).locator('.chip-absent').focus();
   await expect(card).toContainText('it tells of a change of lamp and not of its colour');
-  const [box, view] = [await card.boundingBox(), page.viewportSize()];
-  expect(box && view && box.x >= 0 && box.y >= 0 && box.x + box.width <= view.width && box.y + box.height <= view.height).toBe(true);
+  const [box, view] = [await place(card), page.viewportSize()];
+  expect(view && box.x >= 0 && box.y >= 0 && box.x + box.width <= view.width && box.y + box.height <= view.height).toBe(true);
   await page.keyboard.press('Escape');
   await expect(card).toBeHidden();
 
@@ -65,8 +66,7 @@ test('on a tablet a source takes room from the conversation and covers nothing o
     await page.setViewportSize({ width, height });
     await chip.click();
     await expect(panel).toBeVisible();
-    const [pane, main] = [await panel.boundingBox(), await page.locator('main').boundingBox()];
-    if (!pane || !main) throw new Error('nothing is drawn');
+    const [pane, main] = [await place(panel), await place(page.locator('main'))];
     expect(main.x + main.width <= pane.x + 1 || main.y + main.height <= pane.y + 1).toBe(true);
     await expect(chip).toBeInViewport({ ratio: 1 });
     await page.keyboard.press('Escape');
@@ -84,15 +84,16 @@ test('the cited passage is marked and in view in the whole document', async ({ p
   await panel.getByRole('button', { name: 'Read the whole document' }).click();
   await expect(panel.getByText('The passage is marked in the text.')).toBeVisible();
   const letters = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
+  await expect.poll(async () => letters((await highlighted(page, 'passage'))[0] ?? '').length).toBeGreaterThan(40);
   const [marked = ''] = await highlighted(page, 'passage');
-  expect(letters(marked).length).toBeGreaterThan(40);
   expect(letters(quoted)).toContain(letters(marked));
-  const seen = await page.evaluate(() => {
-    const range = [...(CSS.highlights.get('passage') ?? [])][0] as Range;
-    const { top } = range.getBoundingClientRect();
-    return top > 0 && top < innerHeight;
-  });
-  expect(seen).toBe(true);
+  const seen = (): Promise<boolean> =>
+    page.evaluate(() => {
+      const range = [...(CSS.highlights.get('passage') ?? [])][0] as Range;
+      const { top } = range.getBoundingClientRect();
+      return top > 0 && top < innerHeight;
+    });
+  await expect.poll(seen).toBe(true);
   await page.keyboard.press('Escape');
   await expect.poll(() => highlighted(page, 'passage')).toEqual([]);
 });
@@ -158,8 +159,7 @@ test('an earlier answer is given again as a version of it, and what followed sta
   await ask(page, 'How do I declare a capability?');
   await ended(page);
   await ask(page, 'How do I build a plugin in Go?');
-  await expect(page.getByRole('article', { name: /^Answer/ })).toHaveCount(2);
-  await ended(page);
+  await ended(page, 2);
   await page.getByRole('button', { name: 'Answer again' }).first().click();
   await expect(page.getByText('2 of 2')).toBeVisible();
   await ended(page);
@@ -174,8 +174,7 @@ test('on paper there is the whole conversation and nothing to press', async ({ p
   await ask(page, 'How do I build a plugin in Go?');
   await ended(page);
   await ask(page, 'How do I declare a capability?');
-  await expect(page.getByRole('article', { name: /^Answer/ })).toHaveCount(2);
-  await ended(page);
+  await ended(page, 2);
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   await expect(page.getByRole('complementary', { name: 'Sidebar' })).toBeHidden();
   await expect(page.getByRole('textbox', { name: 'Your question' })).toBeHidden();

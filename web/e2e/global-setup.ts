@@ -6,7 +6,6 @@
 import { request } from '@playwright/test';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -16,8 +15,8 @@ import { MODELS, SLOW_WORDS, STATE_FILE } from './host';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'pdk/README.md'];
-/** How long a process may take to say that it serves, in milliseconds. */
-const START_MS = 60_000;
+/** How long a process may take to say that it serves, in milliseconds: more than any machine needs. */
+const START_MS = 180_000;
 
 export const HOSTILE = [
   '![pixel](https://foreign.invalid/pixel.png) ',
@@ -88,17 +87,6 @@ function start(command: string, args: string[], find: (line: string) => string |
   });
 }
 
-function freePort(): Promise<number> {
-  return new Promise((done, failed) => {
-    const server = createServer();
-    server.once('error', failed);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => (address && typeof address === 'object' ? done(address.port) : failed(new Error('no port'))));
-    });
-  });
-}
-
 async function startModels(folder: string): Promise<Map<string, string>> {
   const program = join(folder, 'scriptserver');
   execFileSync('go', ['build', '-o', program, './host/llm/llmtest/scriptserver'], { cwd: ROOT, stdio: 'inherit' });
@@ -130,11 +118,14 @@ async function startModels(folder: string): Promise<Map<string, string>> {
   return urls;
 }
 
-function writeConfig(file: string, models: Map<string, string>, deadPort: number): void {
+/** Where nothing listens: no port that was free a moment ago, which another process may have by now. */
+const NOWHERE = 'http://127.0.0.1:1/v1';
+
+function writeConfig(file: string, models: Map<string, string>): void {
   const entry = (name: string, url: string) =>
     [`  - name: ${name}`, '    provider: openai', `    base_url: ${url}`, '    model: scripted'].join('\n');
   const entries = [...models].map(([name, url]) => entry(name, url));
-  entries.push(entry('absent', `http://127.0.0.1:${deadPort}/v1`));
+  entries.push(entry('absent', NOWHERE));
   writeFileSync(
     file,
     ['probe: false', 'default_model: extractive', 'models:', '  - name: extractive', '    provider: extractive', ...entries, ''].join('\n'),
@@ -163,16 +154,15 @@ async function startAll(binary: string, folder: string): Promise<void> {
   mkdirSync(data);
   const config = join(data, 'bulkhead.yaml');
   const models = await startModels(folder);
-  writeConfig(config, models, await freePort());
+  writeConfig(config, models);
   const common = ['--data', data, '--config', config];
   execFileSync(binary, ['knowledge', 'add', ...common, ...DOCUMENTS], { cwd: ROOT, stdio: 'inherit' });
-  const listen = `127.0.0.1:${await freePort()}`;
-  await start(binary, ['serve', ...common, '--listen', listen], (line) => (line.includes(listen) ? line : undefined));
+  const url = await start(binary, ['serve', ...common, '--listen', '127.0.0.1:0'], (line) => /^Bulkhead is serving at (http:\S+)/.exec(line)?.[1]);
   const said = execFileSync(binary, ['user', 'link', 'owner', ...common], { cwd: ROOT, encoding: 'utf8' });
   const token = /\/sign-in\?token=\S+/.exec(said)?.[0];
   if (token === undefined) throw new Error(`user link printed no link but: ${said}`);
-  await signIn(`http://${listen}`, token);
-  process.env['BULKHEAD_E2E_URL'] = `http://${listen}`;
+  await signIn(url, token);
+  process.env['BULKHEAD_E2E_URL'] = url;
   process.env['BULKHEAD_E2E_SEARCH'] = models.get('search') ?? '';
   process.env['BULKHEAD_E2E_RESEARCH'] = (models.get('research') ?? '').replace(/\/v1$/, '');
   process.env['BULKHEAD_E2E_SLOW'] = (models.get('slow') ?? '').replace(/\/v1$/, '');
@@ -189,7 +179,7 @@ async function signIn(url: string, path: string): Promise<void> {
 }
 
 /** How long the built-in plugins may take to be compiled, in milliseconds. */
-const READY_MS = 180_000;
+const READY_MS = 600_000;
 
 /** Waits until the built-in plugins are compiled, so that no test waits for them. */
 async function ready(url: string): Promise<void> {

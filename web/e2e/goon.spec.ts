@@ -12,6 +12,7 @@ test('a stopped answer goes on in the same message, through a reload and to its 
   await expect(prose(answer(page))).toHaveText(slowText(4));
   await page.getByRole('button', { name: 'Stop the answer' }).click();
   await more(page).click();
+  await expect(page.getByRole('button', { name: 'Stop the answer' })).toBeVisible();
   await poke(3);
   await expect(prose(answer(page))).toHaveText(`${slowText(4)} ${slowText(3)}`);
   await expect(page.getByText('You stopped this answer.')).toBeHidden();
@@ -41,6 +42,7 @@ test('what goes on can be stopped and goes on again', async ({ page }) => {
     await page.getByRole('button', { name: 'Stop the answer' }).click();
     await expect(page.getByText('You stopped this answer.')).toBeVisible();
     await more(page).click();
+    await expect(page.getByRole('button', { name: 'Stop the answer' })).toBeVisible();
   }
   await poke(SLOW_WORDS);
   await ended(page);

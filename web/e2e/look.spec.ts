@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { answer, ask, composer, ended, expect, test } from './page';
+import { answer, ask, composer, ended, expect, place, test } from './page';
 
 /** Asserts that nothing is wider than the screen. */
 async function fits(page: Page): Promise<void> {
@@ -16,14 +16,13 @@ test.describe('on a phone', () => {
     await fits(page);
     await answer(page).locator('.chip').first().tap();
     const panel = page.getByRole('complementary', { name: 'Source' });
-    expect((await panel.boundingBox())?.width).toBe(390);
+    expect((await place(panel)).width).toBe(390);
     await panel.getByRole('button', { name: 'Close the source' }).tap();
     await page.getByRole('button', { name: 'Show the sidebar' }).tap();
     await expect(page.getByRole('button', { name: 'New chat' })).toBeInViewport();
     await fits(page);
     for (const name of ['New chat', 'Fold the sidebar', 'Sign out']) {
-      const box = await page.getByRole('button', { name }).boundingBox();
-      expect(box?.height, name).toBeGreaterThanOrEqual(44);
+      expect((await place(page.getByRole('button', { name }))).height, name).toBeGreaterThanOrEqual(44);
     }
     await page.getByRole('button', { name: 'New chat' }).tap();
     await expect(page.getByRole('button', { name: 'New chat' })).not.toBeInViewport();
@@ -53,8 +52,10 @@ test('the keyboard reaches the question from anywhere', async ({ page }) => {
 
 test('the key that finds a conversation leaves a wide page as it is', async ({ page }) => {
   await page.goto('/');
-  const before = await composer(page).boundingBox();
+  await expect(page.getByRole('button', { name: 'Model: extractive' })).toBeVisible();
+  await expect(page.getByText('The built-in model quotes your documents')).toBeVisible();
+  const before = await place(composer(page));
   await page.keyboard.press('Control+k');
   await expect(page.getByRole('searchbox')).toBeFocused();
-  expect(await composer(page).boundingBox()).toEqual(before);
+  expect(await place(composer(page))).toEqual(before);
 });

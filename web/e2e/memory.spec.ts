@@ -70,7 +70,7 @@ test('a private conversation uses no memory and writes none', async ({ page }) =
   await expect(answer(page)).not.toContainText('Comté');
   await expect(page.getByText('Private', { exact: true })).toBeVisible();
   await ask(page, 'Remember that I sail.');
-  await ended(page);
+  await ended(page, 2);
   await expect(answer(page)).not.toContainText('I will remember');
   await page.reload();
   await expect(page.getByText('Private', { exact: true })).toBeVisible();

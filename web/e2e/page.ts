@@ -66,7 +66,27 @@ export async function ask(page: Page, question: string): Promise<void> {
   await composer(page).press('Enter');
 }
 
-/** Waits until the last answer has ended. */
-export async function ended(page: Page): Promise<void> {
+/**
+ * Waits until the last answer has ended. Where there was an answer before, n says how many
+ * there are with the one that is waited for: else the one before is the last for a moment.
+ */
+export async function ended(page: Page, n?: number): Promise<void> {
+  if (n !== undefined) await expect(page.getByRole('article', { name: /^Answer/ })).toHaveCount(n);
   await expect(answer(page)).toHaveAttribute('aria-busy', 'false');
+}
+
+/** The place of something on the page, once it is drawn and stands still. */
+export async function place(of: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
+  const box = await of.evaluate(async (node) => {
+    const measure = (): DOMRect => node.getBoundingClientRect();
+    for (let [last, still] = [measure(), 0]; still < 5; ) {
+      await new Promise((done) => requestAnimationFrame(done));
+      const next = measure();
+      still = next.width > 0 && JSON.stringify(next) === JSON.stringify(last) ? still + 1 : 0;
+      last = next;
+    }
+    const { x, y, width, height } = measure();
+    return { x, y, width, height };
+  });
+  return box;
 }

@@ -2,7 +2,7 @@
 import type { Page } from '@playwright/test';
 import { SLOW_WORDS, poke } from '../host';
 import { TUTOR, addAgents, removeAgents } from '../agents';
-import { answer, ask, composer, ended, expect, pick, prose } from '../page';
+import { answer, ask, composer, ended, expect, pick, place, prose } from '../page';
 import { setStage } from '../stage';
 import type { Screen } from './screen';
 
@@ -223,10 +223,11 @@ export const CHAT: Screen[] = [
       await asked(page, 'rich', 'Tell me about the tides.');
       await ended(page);
       await ask(page, 'Tell me once more.');
-      await ended(page);
+      await ended(page, 2);
       await page.locator('[data-scroller]').hover();
       await page.mouse.wheel(0, -2000);
       await expect(page.getByRole('button', { name: 'Newest' })).toBeVisible();
+      await place(answer(page)); // the wheel has come to rest
     },
   },
   {
