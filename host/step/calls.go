@@ -26,8 +26,15 @@ func (in Input) salvageOptions() salvage.Options {
 
 // repaired mends the arguments of a native call as far as they can be: quantised
 // models make mistakes in the tool-call channel too. What fits stays as the model
-// wrote it.
+// wrote it. A name that is nearly that of a tool becomes it.
 func (d *decoder) repaired(c Call) Call {
+	var names []string
+	for _, t := range d.in.Request.Tools {
+		names = append(names, t.Name)
+	}
+	if meant, ok := salvage.Resolve(names, c.Name); ok {
+		c.Name = meant
+	}
 	if c.Arguments == "" {
 		return c
 	}
