@@ -106,3 +106,11 @@ func TestVeryManyLargeResultsAreKeptInPart(t *testing.T) {
 		t.Errorf("%d whole, %d cut, %d bytes", whole, cut, kept)
 	}
 }
+
+func TestANameWithoutEndIsCut(t *testing.T) {
+	h := newHarness(nil)
+	done := h.Run(t.Context(), 0, []Request{{Name: strings.Repeat("é", 100_000), Arguments: "{}"}})
+	if len(done) != 1 || done[0].Name != strings.Repeat("é", maxNameRunes) || !done[0].Failed() {
+		t.Errorf("%d calls, a name of %d bytes", len(done), len(done[0].Name))
+	}
+}

@@ -173,7 +173,7 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 	tab := -1
 	for _, req := range requests {
 		tab = max(tab+1, req.Tab)
-		c := &call{runner: r, id: req.CallID, opened: req.CallID != "", name: req.Name, raw: req.Arguments, place: packet.At(turn, tab), tool: r.byName[req.Name]}
+		c := &call{runner: r, id: req.CallID, opened: req.CallID != "", name: shorten(req.Name, maxNameRunes), raw: req.Arguments, place: packet.At(turn, tab), tool: r.byName[req.Name]}
 		if c.tool != nil {
 			c.spec = c.tool.Spec()
 		}
@@ -253,6 +253,10 @@ func (r *Runner) acquire(ctx context.Context, name string) (release func(), err 
 	}
 	return release, nil
 }
+
+// maxNameRunes bounds the name of a call, in characters. No tool has a longer one; a
+// model may write anything, and the name is stored and shown.
+const maxNameRunes = 200
 
 // namesToldOf is how many tools a model is told of that asked for one that does not
 // exist.
