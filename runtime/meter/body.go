@@ -1,6 +1,8 @@
 package meter
 
 import (
+	"cmp"
+
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
 )
 
@@ -12,12 +14,13 @@ const (
 
 // body appends a function's new body.
 func (r *rewriter) body(dst []byte, index int, b wasmbin.Body) ([]byte, error) {
-	r.plan.every = r.options.every
+	r.plan.every, r.plan.tail = r.options.every, cmp.Or(r.options.tail, tail)
 	if err := r.plan.of(&r.decode, b.Code); err != nil {
 		return nil, err
 	}
 	r.points = r.plan.points
 	r.nest.reset()
+	r.looks = 0
 	dst = r.enter(r.locals(dst, index, b))
 	dead := deadCode{}
 	r.decode.Reset(b.Code)
@@ -25,12 +28,27 @@ func (r *rewriter) body(dst []byte, index int, b wasmbin.Body) ([]byte, error) {
 	for r.decode.Next(&in) {
 		for len(r.points) > 0 && r.points[0].at == in.Start {
 			dst = r.counter.pay(dst, r.points[0].cost)
+			if r.points[0].look {
+				dst = r.look(dst)
+			}
 			r.points = r.points[1:]
 		}
 		dst = r.instruction(dst, b.Code, &in, dead.is)
 		dead.step(in.Op)
 	}
 	return dst, r.decode.Err()
+}
+
+// inlineLooks is how many looks of a body have their code there. More are calls, since the
+// compiler takes the square of a body's blocks, and a megabyte of calls has 500,000.
+const inlineLooks = 100
+
+// look appends a look behind a call.
+func (r *rewriter) look(dst []byte) []byte {
+	if r.looks++; r.looks <= cmp.Or(r.options.looks, inlineLooks) {
+		return r.counter.look(dst)
+	}
+	return r.counter.lookFar(dst)
 }
 
 // locals appends the body's locals and at most two more: an i32 if the body has an

@@ -23,8 +23,9 @@ const (
 //   - Where there is no frame to branch to, the call is in the else of an if whose first
 //     part, the usual one, is empty.
 type counter struct {
-	// fuel is the index of the global, refill that of the function that asks for more.
-	fuel, refill uint32
+	// fuel is the index of the global, refill that of the function that asks for more, and
+	// looker that of the one that does so below 0.
+	fuel, refill, looker uint32
 	// cached says that the body has the local, whose index is cell.
 	cached bool
 	cell   uint32
@@ -84,6 +85,17 @@ func (c *counter) more(dst []byte, cost int64) []byte {
 func (c *counter) ask(dst []byte, cost int64) []byte {
 	dst = append(c.with(dst, cost, opI64GeS), byte(wasmbin.OpIf), empty, byte(wasmbin.OpElse))
 	return append(c.more(dst, cost), byte(wasmbin.OpEnd))
+}
+
+// look appends: if fuel < 0 { refill() }.
+func (c *counter) look(dst []byte) []byte {
+	dst = append(c.with(dst, 0, opI64GeS), byte(wasmbin.OpIf), empty, byte(wasmbin.OpElse))
+	return append(c.reload(wasmbin.AppendU32(append(dst, byte(wasmbin.OpCall)), c.refill)), byte(wasmbin.OpEnd))
+}
+
+// lookFar appends a call of the function that looks.
+func (c *counter) lookFar(dst []byte) []byte {
+	return c.reload(wasmbin.AppendU32(append(dst, byte(wasmbin.OpCall)), c.looker))
 }
 
 // orBranch appends: if fuel < cost { branch to label }. Nothing may be on the stack of

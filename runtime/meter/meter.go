@@ -25,7 +25,7 @@ import (
 
 // Version is part of the key of whatever is kept about a rewritten module. It changes
 // when the same module would be rewritten differently.
-const Version = "2"
+const Version = "3"
 
 // The names that the rewritten module uses.
 const (
@@ -58,6 +58,8 @@ type Options struct {
 	// every charges each instruction on its own, without merging. It is slow and plain:
 	// tests compare with it.
 	every bool
+	// tail and looks stand for the constants where they are not 0.
+	tail, looks int
 }
 
 // Instrument returns a copy of a module with fuel. info is the summary that
@@ -75,12 +77,13 @@ func Instrument(wasm []byte, info *wasmbin.Module, options Options) ([]byte, err
 		counter: counter{
 			fuel:   uint32(len(info.Globals)),
 			refill: uint32(len(info.Imports) + 1 + info.Functions),
+			looker: uint32(len(info.Imports) + 2 + info.Functions),
 		},
 	}
 	number := []wasmbin.ValueType{wasmbin.I64}
 	edit := &wasmbin.Edit{
 		Imports:   []wasmbin.NewImport{{Module: Module, Name: Refill, Type: wasmbin.FuncType{Params: number, Results: number}}},
-		Functions: []wasmbin.NewFunction{{Body: r.refillBody(uint32(len(info.Imports)))}},
+		Functions: []wasmbin.NewFunction{{Body: r.refillBody(uint32(len(info.Imports)))}, {Body: r.lookBody()}},
 		Globals:   []wasmbin.NewGlobal{{}},
 		Exports:   []wasmbin.NewExport{{Name: Fuel, Kind: wasmbin.ExternGlobal, Index: r.counter.fuel}},
 		Body:      r.body,
@@ -119,6 +122,8 @@ type rewriter struct {
 	entry  *point
 	// scratch is the local that holds the size of a range.
 	scratch uint32
+	// looks counts the looks behind calls.
+	looks int
 }
 
 // refillBody is the body of the function that is called when the counter is below 0:
@@ -128,4 +133,9 @@ func (r *rewriter) refillBody(host uint32) []byte {
 	b = r.counter.get(r.counter.get(b))
 	b = wasmbin.AppendU32(append(b, byte(wasmbin.OpCall)), host)
 	return append(r.counter.set(append(b, byte(wasmbin.OpI64Add))), byte(wasmbin.OpEnd))
+}
+
+// lookBody is the body of the function that looks: if fuel < 0 { refill() }.
+func (r *rewriter) lookBody() []byte {
+	return append(r.counter.look([]byte{0}), byte(wasmbin.OpEnd))
 }

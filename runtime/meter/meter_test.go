@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,13 +22,17 @@ func TestFuelIsTheNumberOfInstructions(t *testing.T) {
 	}
 }
 
-// sameFuel runs every function of a module in three forms and compares results, traps
+// sameFuel runs every function of a module in four forms and compares results, traps
 // and fuel.
 func sameFuel(t *testing.T, wasm []byte) {
 	t.Helper()
 	plain, errPlain := start(t, wasm, false, plenty)
 	merged, errMerged := start(t, instrument(t, wasm, Options{Globals: true}), false, plenty)
+	looking, errLooking := start(t, instrument(t, wasm, Options{tail: 1, looks: 2}), false, plenty)
 	every, errEvery := start(t, instrument(t, wasm, Options{every: true}), false, plenty)
+	if (errPlain == nil) != (errLooking == nil) {
+		t.Fatalf("start: %v, with looks %v", errPlain, errLooking)
+	}
 	if (errPlain == nil) != (errMerged == nil) || (errPlain == nil) != (errEvery == nil) {
 		t.Fatalf("start: %v, with fuel %v, %v", errPlain, errMerged, errEvery)
 	}
@@ -47,6 +52,10 @@ func sameFuel(t *testing.T, wasm []byte) {
 		}
 		want, errWant := f.Call(context.Background(), args...)
 		got, errGot := merged.ExportedFunction(name).Call(context.Background(), args...)
+		looked, errLooked := looking.ExportedFunction(name).Call(context.Background(), args...)
+		if fmt.Sprint(want, reason(errWant)) != fmt.Sprint(looked, reason(errLooked)) {
+			t.Fatalf("%s: %v %v; with looks %v %v\n%x", name, want, errWant, looked, errLooked, wasm)
+		}
 		_, errEvery := every.ExportedFunction(name).Call(context.Background(), args...)
 		if fmt.Sprint(want, reason(errWant)) != fmt.Sprint(got, reason(errGot)) || reason(errWant) != reason(errEvery) {
 			t.Fatalf("%s: %v %v; with fuel %v %v, %v\n%x", name, want, errWant, got, errGot, errEvery, wasm)
@@ -54,6 +63,9 @@ func sameFuel(t *testing.T, wasm []byte) {
 		trapped = trapped || errWant != nil
 		if a, b := merged.spent(), every.spent(); !trapped && a != b || a < b {
 			t.Fatalf("%s: %d fuel; it has run %d instructions\n%x", name, a, b, wasm)
+		}
+		if a, b := looking.spent(), every.spent(); !trapped && a != b || a < b {
+			t.Fatalf("%s: %d fuel with looks; it has run %d instructions\n%x", name, a, b, wasm)
 		}
 	}
 	if memory := plain.Memory(); memory != nil {
@@ -152,6 +164,48 @@ func TestBudgetEndsAnything(t *testing.T) {
 		if spent := g.granted; spent > 1_000_000 {
 			t.Errorf("%s was granted %d", name, spent)
 		}
+	}
+}
+
+// TestAStackOfCallsThatReturnsIsLookedAt has calls inside one another, with much to do behind
+// each, and a budget for half of that: it ends when half of them have returned, and not
+// before the first has.
+func TestAStackOfCallsThatReturnsIsLookedAt(t *testing.T) {
+	const depth, much = 2000, 500
+	work := bytes.Repeat(slices.Concat(w.Get(1), w.Get(1), w.Add64, w.Set(1)), much)
+	parts := bytes.Repeat(slices.Concat(w.Get(0), []byte{0x04, 0x40}, work[:7*20], w.End), much/20)
+	self := slices.Concat(w.Get(0), w.Const32(-1), []byte{0x6a}, w.Call(0))
+	block, when := []byte{0x02, 0x40}, slices.Concat(w.Get(0), []byte{0x04, 0x40})
+	for name, body := range map[string][]byte{
+		"straight":               slices.Concat(self, work),
+		"behind a block":         slices.Concat(block, self, w.End, work),
+		"behind an if":           slices.Concat(when, self, w.End, work),
+		"behind an if with else": slices.Concat(when, self, []byte{0x05}, w.End, work),
+		"behind a loop":          slices.Concat(w.Loop, self, w.End, work),
+		"behind a branch":        slices.Concat(block, when, self, []byte{0x0c, 1}, w.End, w.End, work),
+		"in parts":               slices.Concat(self, parts),
+		"in parts of a block":    slices.Concat(block, self, parts, w.End),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m w.Module
+			m.Memory(1)
+			one := slices.Concat(w.Const32(0), w.Const32(0), w.Load32, w.Const32(1), []byte{0x6a}, w.Store32) // one more has returned
+			m.Function(w.Types{w.I32}, nil, slices.Concat([]byte{1, 1, byte(w.I64)}, w.Get(0), []byte{0x45, 0x04, 0x40, 0x0f, 0x0b}, body, one, w.End))
+			m.Func("call", nil, 0, w.Const32(depth), w.Call(0))
+			wasm := instrument(t, m.Bytes(), Options{})
+			whole := run(t, wasm, true, plenty)
+			if _, err := whole.ExportedFunction("call").Call(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			g := run(t, wasm, true, whole.spent()/2)
+			_, err := g.ExportedFunction("call").Call(t.Context())
+			if !errors.Is(err, errSpent) {
+				t.Fatalf("err = %v", err)
+			}
+			if returned, _ := g.Memory().ReadUint32Le(0); returned < depth/4 || returned > 3*depth/4 {
+				t.Errorf("%d of %d calls have returned when the budget is spent", returned, depth)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,9 @@ type point struct {
 	// check says that the counter is compared there, stays that a loop's head keeps its
 	// cost.
 	check, stays bool
+	// look says that it stands behind a call and compares, so that a stack of calls that all
+	// return does not run for long unseen.
+	look bool
 	// parent and refund are points, or none. A point with a parent is paid there, and
 	// what was paid is given back at refund: whoever passes parent passes either this
 	// point or refund.
@@ -44,6 +47,8 @@ type region struct {
 	targeted, conditionally bool
 	// entry says that the function's entry leads straight to it.
 	entry bool
+	// called says that its end can be reached after a look behind a call inside.
+	called bool
 }
 
 // back is an unconditional branch to a loop's head, with the point that it is charged
@@ -55,12 +60,19 @@ type back struct{ head, site int }
 // with:
 //
 //   - Straight code is charged where it begins.
+//
 //   - What follows a frame is charged where the code before it is, if nothing inside
 //     leaves the frame but by its end: it runs exactly as often.
+//
 //   - What follows an if that always leaves (a return, a goto) is charged before the if,
 //     and given back inside of it; so is an else.
+//
 //   - The code at a loop's head is charged where the branches to it are, if all of them
 //     are unconditional; the head then only compares.
+//
+//   - What follows a call is charged behind it, where much of the body is left: else a
+//     million calls inside one another would have paid for all that follows each of them
+//     before the first returns, and nothing would be compared until the last has.
 //
 // A frame that runs forever or traps never reaches what follows, which was then paid in
 // vain: the same each time.
@@ -73,14 +85,20 @@ type planner struct {
 	// ranges says that the body has an operation on a range, calls that it calls.
 	ranges, calls bool
 	every         bool
+	// size is the length of the code, tail how much of it behind a call asks for a look.
+	size, tail int
 }
+
+// tail is how many bytes of code behind a call run without a look when it returns. The guest's
+// stack takes 1.5 million frames, so 256 bytes are up to 150 million instructions.
+const tail = 256
 
 // of plans a body's code.
 func (p *planner) of(d *wasmbin.Decoder, code []byte) error {
 	p.points = append(p.points[:0], point{check: true, parent: none, refund: none})
 	p.regions = append(p.regions[:0], region{op: wasmbin.OpBlock, outer: none, head: none, second: none, reach: math.MaxInt})
 	p.backs = p.backs[:0]
-	p.current, p.dead, p.ranges, p.calls = 0, false, false, false
+	p.current, p.dead, p.ranges, p.calls, p.size = 0, false, false, false, len(code)
 	d.Reset(code)
 	var in wasmbin.Instr
 	for d.Next(&in) {
@@ -133,6 +151,10 @@ func (p *planner) step(in *wasmbin.Instr) error {
 		p.current, p.dead = none, true
 	case wasmbin.OpCall, wasmbin.OpCallIndirect:
 		p.calls = true
+		if p.size-in.End >= p.tail && !p.every {
+			p.regions[len(p.regions)-1].called = true
+			p.add(point{at: in.End, look: true, parent: none, refund: none})
+		}
 	default:
 		p.ranges = p.ranges || in.Op.IsRange()
 	}
@@ -197,6 +219,8 @@ func (p *planner) leave() {
 	escapes := f.reach < len(p.regions)
 	around := &p.regions[len(p.regions)-1]
 	around.reach = min(around.reach, f.reach)
+	through := !ended || f.op == wasmbin.OpElse || f.op != wasmbin.OpLoop && f.targeted
+	around.called = around.called || f.called && (through || escapes)
 	switch f.op {
 	case wasmbin.OpLoop:
 		p.leaveLoop(f)
@@ -212,7 +236,7 @@ func (p *planner) leave() {
 		}
 	}
 	p.current = f.outer
-	if escapes {
+	if escapes || f.called && through {
 		p.current = none
 	}
 }
@@ -288,5 +312,5 @@ func (p *planner) settle() {
 	if e := &p.points[0]; e.cost == 0 {
 		e.check = false
 	}
-	p.points = slices.DeleteFunc(p.points, func(n point) bool { return n.cost == 0 && !n.check })
+	p.points = slices.DeleteFunc(p.points, func(n point) bool { return n.cost == 0 && !n.check && !n.look })
 }

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -13,7 +14,7 @@ func TestPointsOfAPlan(t *testing.T) {
 	const (
 		end, els, ret, unreachable, nop = 0x0b, 0x05, 0x0f, 0x00, 0x01
 	)
-	zero := []byte{0x41, 0}
+	zero, nops := []byte{0x41, 0}, bytes.Repeat([]byte{nop}, tail)
 	cases := []struct {
 		name string
 		code []byte
@@ -37,17 +38,24 @@ func TestPointsOfAPlan(t *testing.T) {
 			[]point{{at: 2, cost: 3, check: true}}},
 		{"a loop that always branches is paid there", slices.Concat([]byte{nop, 0x03, 0x40, nop}, zero, []byte{0x04, 0x40, nop, 0x0c, 1, end, end, end}),
 			[]point{{at: 0, cost: 4}, {at: 3, check: true}, {at: 8, cost: 5}}},
+		{"what follows a call is paid there where much follows", slices.Concat([]byte{nop, 0x10, 0}, nops, []byte{end}),
+			[]point{{at: 0, cost: 2, check: true}, {at: 3, cost: tail, look: true}}},
+		{"and before it where little does", slices.Concat([]byte{nop, 0x10, 0}, nops[2:], []byte{end}), []point{{at: 0, cost: tail, check: true}}},
+		{"so is what follows a block with the call", slices.Concat([]byte{0x02, 0x40, 0x10, 0, end}, nops, []byte{end}),
+			[]point{{at: 0, cost: 1, check: true}, {at: 4, look: true}, {at: 5, cost: tail}}},
+		{"not what follows an if whose call does not come back to it", slices.Concat(zero, []byte{0x04, 0x40, 0x10, 0, ret, end}, nops, []byte{end}),
+			[]point{{at: 0, cost: 2 + tail, check: true}, {at: 4, cost: 1 - tail}, {at: 6, cost: 1, look: true}}},
 		{"dead code is not paid", []byte{ret, nop, 0x02, 0x40, nop, end, 0x03, 0x40, 0x0c, 0, end, nop, end}, []point{{at: 0, cost: 1, check: true}}},
 	}
 	for _, c := range cases {
-		var p planner
+		p := planner{tail: tail}
 		if err := p.of(wasmbin.NewDecoder(nil), c.code); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
 		var got []point
 		for _, n := range p.points {
-			got = append(got, point{at: n.at, cost: n.cost, check: n.check})
+			got = append(got, point{at: n.at, cost: n.cost, check: n.check, look: n.look})
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %+v; want %+v", c.name, got, c.want)
