@@ -33,8 +33,7 @@ func envFunctions() []function {
 	for _, level := range []string{"trace", "debug", "info", "warn", "error"} {
 		name := "log_" + level
 		set = append(set, function{name, one, nil, guarded(name, func(s *State, _ context.Context, stack []uint64) {
-			line := s.text(name, stack[0])
-			s.log.write(level, line[:min(len(line), maxLineBytes)])
+			s.log.write(level, s.head(name, stack[0], maxLineBytes))
 			s.free(stack[0])
 		})})
 	}

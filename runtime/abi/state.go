@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -335,10 +336,17 @@ const kernelFloor = 64 << 10
 // text returns a copy of the block at off, empty if there is none. An offset outside of
 // memory ends the call, as in go-sdk.
 func (s *State) text(function string, off uint64) []byte {
+	return bytes.Clone(s.head(function, off, math.MaxInt))
+}
+
+// head returns the beginning of the block at off, of at most n bytes, as text does. It is no
+// copy, and good until the next block is made.
+func (s *State) head(function string, off uint64, n int) []byte {
 	if off > max(uint64(len(s.mem.data)), kernelFloor) {
 		panic(fault("The guest gave %s the offset %d, which is outside of the call's memory.", function, off))
 	}
-	return s.mem.block(off)
+	view, _ := s.mem.view(off, min(s.mem.length(off), uint64(n)))
+	return view
 }
 
 // answer puts data into a new block and returns its offset.

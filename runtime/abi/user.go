@@ -12,8 +12,13 @@ import (
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin"
 )
 
-// maxUserParams is the largest number of blocks that one host function takes.
-const maxUserParams = 16
+// maxUserParams is the largest number of blocks that one host function takes, and maxUserBytes
+// how long several are together: a guest could name one large block in each place, and their
+// JSON can be six times as long.
+const (
+	maxUserParams = 16
+	maxUserBytes  = 4 << 20
+)
 
 // linkUser links every name of extism:host/user that the module imports. The usual
 // type is (i64) -> (i64), one block in and one block out. A function without
@@ -94,6 +99,13 @@ func (s *State) userInput(name string, offsets []uint64) []byte {
 		return nil
 	case 1:
 		return s.text(name, offsets[0])
+	}
+	total := uint64(0)
+	for _, off := range offsets {
+		total += s.mem.length(off)
+	}
+	if total > maxUserBytes {
+		panic(fault("The blocks that the guest gave to %s have %d bytes; several may have %d together.", name, total, maxUserBytes))
 	}
 	texts := make([]string, len(offsets))
 	for i, off := range offsets {
