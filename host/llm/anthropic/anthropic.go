@@ -77,7 +77,7 @@ type Model struct {
 	end    *endpoint.Endpoint
 	client sdk.Client
 
-	asking sync.Mutex // is held by whoever asks the endpoint about the model
+	asking *endpoint.Queue // is entered by whoever asks the endpoint about the model
 	mu     sync.RWMutex
 	// facts, guarded by mu, are what the endpoint says of the model.
 	facts facts
@@ -109,7 +109,7 @@ func New(cfg Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{cfg: cfg, end: end, refused: cfg.Remember}
+	m := &Model{cfg: cfg, end: end, asking: endpoint.NewQueue(), refused: cfg.Remember}
 	if m.refused == nil {
 		m.refused = new(atomic.Uint32)
 	}

@@ -69,8 +69,13 @@ const maxFactsBytes = 1 << 20
 // Prepare implements llm.Preparer: it asks the endpoint once what the model is
 // able to. An endpoint that does not say is not asked again.
 func (m *Model) Prepare(ctx context.Context) error {
-	m.asking.Lock()
-	defer m.asking.Unlock()
+	if m.known().asked {
+		return nil
+	}
+	if err := m.asking.Enter(ctx); err != nil {
+		return err
+	}
+	defer m.asking.Leave()
 	if m.known().asked {
 		return nil
 	}

@@ -1,7 +1,9 @@
 package catalog_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -164,5 +166,49 @@ func TestAnswersThatAreRefusedTogetherAllGoOn(t *testing.T) {
 				t.Errorf("%s: %q", provider, text)
 			}
 		}
+	}
+}
+
+// TestStopIsNotHeldUpByAnotherAnswerThatLearnsOfTheModel: one answer waits for what the
+// server says of the model, another waits for that one and is stopped.
+func TestStopIsNotHeldUpByAnotherAnswerThatLearnsOfTheModel(t *testing.T) {
+	for _, provider := range []string{"anthropic", "ollama"} {
+		asked, hung := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			once.Do(func() { close(asked) })
+			<-r.Context().Done()
+		}))
+		m, err := open(t, catalog.Config{Models: []config.Model{providers[provider].model(server.URL)}}).Get("m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, leave := context.WithCancel(t.Context())
+		go func() {
+			defer close(hung)
+			for range m.Stream(first, withTool) {
+			}
+		}()
+		<-asked
+		second, stop := context.WithCancel(t.Context())
+		stop()
+		err = llm.Prepare(second, m)
+		for _, e := range m.Stream(second, withTool) {
+			err = errors.Join(err, e)
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", provider, err)
+		}
+		waiting, goAway := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- llm.Prepare(waiting, m) }()
+		goAway()
+		if err := <-done; !errors.Is(err, context.Canceled) { // it hangs where a stop waits for the other answer
+			t.Errorf("%s: %v", provider, err)
+		}
+		leave()
+		<-hung
+		server.Close()
 	}
 }

@@ -31,6 +31,8 @@ type Attempt struct {
 	// Learn reads a refusal and tells whether the next Post will do without what was
 	// refused; nil for an adapter that learns nothing. Each thing is learned once.
 	Learn func(*Refusal) bool
+	// JSON says that a stream of the provider's may call itself JSON: its lines are.
+	JSON bool
 }
 
 // Send posts until a stream begins: again without what the endpoint refuses, and
@@ -47,7 +49,7 @@ func (e *Endpoint) Send(w *Watch, a Attempt) (*http.Response, error) {
 func (e *Endpoint) send(w *Watch, a Attempt) (*http.Response, error) {
 	for attempt := 0; ; {
 		w.begin()
-		response, err := checked(a.Post(w))
+		response, err := a.checked(a.Post(w))
 		if err == nil {
 			return response, nil
 		}
@@ -83,9 +85,9 @@ func teaches(status int) bool {
 }
 
 // checked returns a response whose stream has begun, or closes it.
-func checked(response *http.Response, err error) (*http.Response, error) {
+func (a Attempt) checked(response *http.Response, err error) (*http.Response, error) {
 	if err == nil {
-		err = checkStream(response)
+		err = a.checkStream(response)
 	} else if response != nil && response.Body != nil && response.StatusCode >= 400 {
 		err = readRefusal(response)
 	}
@@ -99,12 +101,12 @@ func checked(response *http.Response, err error) (*http.Response, error) {
 }
 
 // checkStream refuses a reply that succeeded but is no stream.
-func checkStream(response *http.Response) error {
+func (a Attempt) checkStream(response *http.Response) error {
 	if response.StatusCode/100 != 2 {
 		return readRefusal(response)
 	}
 	media := strings.ToLower(response.Header.Get("Content-Type"))
-	if strings.Contains(media, "html") || strings.HasPrefix(media, "application/json") {
+	if strings.Contains(media, "html") || strings.HasPrefix(media, "application/json") && !a.JSON {
 		return readRefusal(response)
 	}
 	return nil

@@ -173,7 +173,7 @@ func (w *Watch) Body(response *http.Response) {
 
 // lines tells whether each line of a response is an event of its own.
 func lines(response *http.Response) bool {
-	return strings.Contains(strings.ToLower(response.Header.Get("Content-Type")), "ndjson")
+	return strings.Contains(strings.ToLower(response.Header.Get("Content-Type")), "json")
 }
 
 // body watches a response's bytes: it ends with errTooLarge when maxEventBytes

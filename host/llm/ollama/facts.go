@@ -70,8 +70,13 @@ const maxFactsBytes = 8 << 20
 // Prepare implements llm.Preparer: it asks the server once what the model is able
 // to. A server that does not say is not asked again; one that is away is.
 func (m *Model) Prepare(ctx context.Context) error {
-	m.asking.Lock()
-	defer m.asking.Unlock()
+	if m.known().asked {
+		return nil
+	}
+	if err := m.asking.Enter(ctx); err != nil {
+		return err
+	}
+	defer m.asking.Leave()
 	if m.known().asked {
 		return nil
 	}

@@ -88,7 +88,7 @@ type Model struct {
 	cfg Config
 	end *endpoint.Endpoint
 
-	asking sync.Mutex // is held by whoever asks the server about the model
+	asking *endpoint.Queue // is entered by whoever asks the server about the model
 	mu     sync.RWMutex
 	// facts, guarded by mu, are what the server says of the model.
 	facts facts
@@ -123,7 +123,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Remember == nil {
 		cfg.Remember = new(atomic.Uint32)
 	}
-	return &Model{cfg: cfg, end: end, refused: cfg.Remember}, nil
+	return &Model{cfg: cfg, end: end, asking: endpoint.NewQueue(), refused: cfg.Remember}, nil
 }
 
 // Base returns a server's own address: without the path of one of its APIs, and
@@ -171,6 +171,7 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 			sentWith = m.refused.Load()
 			return m.post(w, req)
 		},
+		JSON: true,
 		// Another answer may have learned something meanwhile.
 		Learn: func(r *endpoint.Refusal) bool { return m.refused.Load() != sentWith || m.learn(r) },
 	})
