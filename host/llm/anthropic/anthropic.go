@@ -204,8 +204,7 @@ func (m *Model) open(a *answer, req llm.Request) (*http.Response, error) {
 				a.bare = true
 				return true
 			}
-			// Another answer may have learned something meanwhile.
-			return m.refused.Load() != sentWith || m.learn(r, sent)
+			return m.learn(r, sent, refused(sentWith))
 		},
 	})
 }

@@ -54,11 +54,15 @@ func (f facts) but(r refused) facts {
 var tooMuchOutput = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
 
 // learn reads a refusal and tells whether it taught something that the request
-// can do without.
-func (m *Model) learn(r *endpoint.Refusal, sent sdk.MessageNewParams) bool {
+// can do without. with is what was known to be refused when it was sent; another answer
+// may have learned more meanwhile.
+func (m *Model) learn(r *endpoint.Refusal, sent sdk.MessageNewParams, with refused) bool {
 	m.learning.Lock()
 	defer m.learning.Unlock()
 	before := refused(m.refused.Load())
+	if before != with {
+		return true
+	}
 	after := before.and(r.Words(), sent)
 	if after == before {
 		return false

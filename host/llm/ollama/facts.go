@@ -167,12 +167,16 @@ func (m *Model) thinks(f facts) *bool {
 }
 
 // learn reads a refusal and tells whether it taught something that the request
-// can do without.
-func (m *Model) learn(r *endpoint.Refusal) bool {
+// can do without. with is what was known to be refused when it was sent; another answer
+// may have learned more meanwhile.
+func (m *Model) learn(r *endpoint.Refusal, with refused) bool {
 	text, f := r.Words(), m.known()
 	m.learning.Lock()
 	defer m.learning.Unlock()
 	before := refused(m.refused.Load())
+	if before != with {
+		return true
+	}
 	after := before
 	switch {
 	case strings.Contains(text, "does not support tools") && m.cfg.Able.Tools != llm.Yes:

@@ -171,9 +171,8 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 			sentWith = m.refused.Load()
 			return m.post(w, req)
 		},
-		JSON: true,
-		// Another answer may have learned something meanwhile.
-		Learn: func(r *endpoint.Refusal) bool { return m.refused.Load() != sentWith || m.learn(r) },
+		JSON:  true,
+		Learn: func(r *endpoint.Refusal) bool { return m.learn(r, refused(sentWith)) },
 	})
 	if err != nil {
 		return m.absent(err)

@@ -33,10 +33,7 @@ func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route
 				req = req.WithoutNatives()
 				return true
 			}
-			if m.quirks.Load() != sentWith {
-				return true // another answer learned something meanwhile
-			}
-			return m.learn(r.Words(), req, way.responses) || way.turn(r)
+			return m.learn(r.Words(), req, way.responses, quirk(sentWith)) || way.turn(r)
 		},
 	})
 	if err == nil && way.turned {

@@ -106,12 +106,16 @@ func (r request) hasImages() bool {
 }
 
 // learn reads a refusal and tells whether it taught something new that the
-// request can do without. responses tells by which interface it was sent.
-func (m *Model) learn(refusal string, req llm.Request, responses bool) bool {
+// request can do without. responses tells by which interface it was sent, with what was
+// known when it was; another answer may have learned more meanwhile.
+func (m *Model) learn(refusal string, req llm.Request, responses bool, with quirk) bool {
 	refusal = strings.ToLower(refusal)
 	m.learning.Lock()
 	defer m.learning.Unlock()
 	known := quirk(m.quirks.Load())
+	if known != with {
+		return true
+	}
 	r := request{req, m.cfg.Able, responses}
 	for _, l := range lessons {
 		if known&l.quirk != 0 || !l.about(r) || l.quirk == noTools && m.cfg.Able.Tools == llm.Yes {
