@@ -59,6 +59,9 @@ func TestDamagedCacheIsMadeAgain(t *testing.T) {
 		"empty":   func(path string, _ []byte) error { return os.WriteFile(path, nil, 0o600) },
 		"removed": func(path string, _ []byte) error { return os.Remove(path) },
 		"longer":  func(path string, data []byte) error { return os.WriteFile(path, append(data, 0), 0o600) },
+		"a folder": func(path string, _ []byte) error {
+			return errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "full"), 0o700))
+		},
 		"a link": func(path string, _ []byte) error {
 			return errors.Join(os.Rename(path, path+"-"), os.Symlink(path+"-", path))
 		},

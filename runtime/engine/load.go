@@ -190,8 +190,9 @@ func (e *Engine) compile(ctx context.Context, m *Module, work work) error {
 	if err == nil {
 		if err = e.compileOnce(ctx, m, work.hardened, folder); err != nil {
 			e.cache.remove(folder)
+			// What the compiler refuses may be the folder: it says so in the same way.
 			var refused *LoadError
-			if errors.As(err, &refused) || ctx.Err() != nil {
+			if errors.As(err, &refused) && refused.Kind != Invalid || ctx.Err() != nil {
 				return err
 			}
 		}

@@ -23,7 +23,15 @@ var errDamaged = errors.New("the folder in the cache is damaged")
 // verify returns the content of a folder's entry if the whole folder has the content that it
 // was sealed with.
 func verify(folder string) (entry []byte, err error) {
-	want, err := os.ReadFile(filepath.Join(folder, sumName))
+	path := filepath.Join(folder, sumName)
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() != int64(hex.EncodedLen(sha256.Size)) {
+		return nil, errDamaged // reading a pipe would wait for who writes to it
+	}
+	want, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +44,9 @@ func verify(folder string) (entry []byte, err error) {
 	}
 	return entry, nil
 }
+
+// maxEntryBytes is more than the entry of any module within the limits has.
+const maxEntryBytes = 1 << 30
 
 // sumBlock is how much of a file is read at a time.
 const sumBlock = 256 << 10
@@ -80,6 +91,9 @@ func folderSum(folder string) (sum string, entry []byte, err error) {
 			info, err := f.Stat()
 			if err != nil {
 				return err
+			}
+			if info.Size() > maxEntryBytes {
+				return errDamaged
 			}
 			keep := bytes.NewBuffer(make([]byte, 0, info.Size()))
 			defer func() { entry = keep.Bytes() }()
