@@ -32,5 +32,6 @@ export default defineConfig({
       '/sign-in': { target: host },
     },
   },
-  test: { include: ['src/**/*.test.ts'], environment: 'node' },
+  // The bound is against hanging, and more than any machine needs.
+  test: { include: ['src/**/*.test.ts'], environment: 'node', testTimeout: 120_000 },
 });
