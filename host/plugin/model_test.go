@@ -148,8 +148,9 @@ func TestStopEndsAQuestionToAModel(t *testing.T) {
 	s := withModel(t, &parrot{}, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	in := tool.Invocation{CallID: "c", Run: "r", User: s.owner.UserID, Arguments: json.RawMessage(`{"text":"hang"}`), Now: noon, Report: &watcher{}}
-	done := make(chan tool.Result)
+	done := make(chan tool.Result, 1)
 	go func() {
+		defer close(done)
 		r, err := s.tool(t, "ask_model").Call(ctx, in)
 		if err != nil {
 			t.Error(err)

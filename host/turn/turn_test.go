@@ -159,8 +159,10 @@ func (f *fixture) open(names ...string) {
 
 func (f *fixture) close() {
 	f.t.Helper()
-	if err := f.Service.Close(context.Background()); err != nil {
-		f.t.Error(err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := f.Service.Close(ctx); err != nil {
+		f.t.Errorf("close the runs: %v", err)
 	}
 	if err := f.store.Close(); err != nil {
 		f.t.Error(err)
