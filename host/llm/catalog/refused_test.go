@@ -15,7 +15,10 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/anthropic"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/llm/ollama"
+	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 )
 
 // picky is a server that refuses a field of each provider's requests, and answers
@@ -210,5 +213,68 @@ func TestStopIsNotHeldUpByAnotherAnswerThatLearnsOfTheModel(t *testing.T) {
 		leave()
 		<-hung
 		server.Close()
+	}
+}
+
+// crowded is a memory into which another answer writes a lesson right after this one has
+// looked at it, once a request was refused.
+type crowded struct {
+	atomic.Uint32
+	lesson, first uint32
+	refused       atomic.Bool
+	looks         int
+}
+
+// Load implements llm.Memory.
+func (c *crowded) Load() uint32 {
+	flags := c.Uint32.Load()
+	if c.refused.Load() {
+		if c.looks++; c.looks == 1 && c.lesson != 0 {
+			c.Uint32.Store(c.lesson)
+		}
+	}
+	return flags
+}
+
+// Store implements llm.Memory.
+func (c *crowded) Store(flags uint32) {
+	if c.first == 0 {
+		c.first = flags
+	}
+	c.Uint32.Store(flags)
+}
+
+// TestALessonThatAnotherAnswerWritesMeanwhileIsNoRefusal: whenever it is written.
+func TestALessonThatAnotherAnswerWritesMeanwhileIsNoRefusal(t *testing.T) {
+	for name, build := range map[string]func(base string, memory llm.Memory) (llm.Model, error){
+		"openai": func(base string, memory llm.Memory) (llm.Model, error) {
+			return openai.New(openai.Config{Name: "m", Model: "x", BaseURL: base + "/v1", Remember: memory})
+		},
+		"anthropic": func(base string, memory llm.Memory) (llm.Model, error) {
+			return anthropic.New(anthropic.Config{Name: "m", Model: "x", BaseURL: base, Remember: memory})
+		},
+		"ollama": func(base string, memory llm.Memory) (llm.Model, error) {
+			return ollama.New(ollama.Config{Name: "m", Model: "x", BaseURL: base, Remember: memory})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := func(memory *crowded) string {
+				server := httptest.NewServer(&picky{together: func() { memory.refused.Store(true) }})
+				defer server.Close()
+				m, err := build(server.URL, memory)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.(io.Closer).Close()
+				return answer(t, m)
+			}
+			alone := &crowded{}
+			if got := said(alone); got != "yes" || alone.first == 0 {
+				t.Fatalf("%q, the first lesson is %d", got, alone.first)
+			}
+			if got := said(&crowded{lesson: alone.first}); got != "yes" {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }
