@@ -51,7 +51,7 @@ export const prose = (of: Locator): Locator => of.locator('.prose');
 export async function pick(page: Page, first: string, ...others: string[]): Promise<void> {
   await page.getByRole('button', { name: /^Model:/ }).click();
   const menu = page.getByRole('group', { name: 'Model', exact: true });
-  const row = (name: string): Locator => menu.locator('.row', { has: page.locator(`button:has-text("${name}")`) });
+  const row = (name: string): Locator => menu.locator('.row', { has: page.getByText(name, { exact: true }) });
   await row(first).getByRole('button').click();
   for (const name of others) {
     if (!(await menu.isVisible())) await page.getByRole('button', { name: /^Model:/ }).click();
