@@ -3,6 +3,7 @@ package endpoint_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,19 +35,21 @@ func get(e *endpoint.Endpoint, base string) endpoint.Attempt {
 	}}
 }
 
-// nowhere is a network without a way.
-type nowhere struct{}
-
-// RoundTrip implements http.RoundTripper.
-func (nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, r.Context().Err()
+// nowhere is a network without a way. Dialling goes on without its request, to the test's
+// end.
+func nowhere(t *testing.T) *http.Transport {
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		<-end
+		return nil, net.ErrClosed
+	}}
 }
 
 // TestAConnectionThatNeverComesIsToldApart: the time for it is its own, however
 // long the first token may take.
 func TestAConnectionThatNeverComesIsToldApart(t *testing.T) {
-	client := &http.Client{Transport: nowhere{}}
+	client := &http.Client{Transport: nowhere(t)}
 	e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m", HTTPClient: client,
 		Timeouts: endpoint.Timeouts{Connect: time.Millisecond, FirstToken: time.Hour}})
 	if err != nil {
@@ -59,6 +62,30 @@ func TestAConnectionThatNeverComesIsToldApart(t *testing.T) {
 	if !errors.As(err, &got) || got.Code != packet.CodeModelUnreachable || !strings.Contains(got.Message, "No connection to 127.0.0.1:1") || !got.Retryable {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestWhatTheHostItselfDoesIsNoTimeOfTheEndpoint: the clock of a connection begins when one
+// is wanted, however long the question takes to be written.
+func TestWhatTheHostItselfDoesIsNoTimeOfTheEndpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m", HTTPClient: &http.Client{Transport: busy{}},
+			Timeouts: endpoint.Timeouts{Connect: time.Second, FirstToken: time.Second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		watch := e.Watch(t.Context())
+		defer watch.Stop()
+		slow := get(e, "http://127.0.0.1:1")
+		post := slow.Post
+		slow.Post = func(w *endpoint.Watch) (*http.Response, error) {
+			time.Sleep(time.Hour)
+			return post(w)
+		}
+		var got *llm.Error
+		if _, err = e.Send(watch, slow); !errors.As(err, &got) || got.Code != packet.CodeModelRateLimited {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 // TestWaitsGrowAndVary: each is between one and one and a half of its step.

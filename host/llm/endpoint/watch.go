@@ -49,35 +49,47 @@ type Watch struct {
 	// mute ends a stream of which nothing but signs of life come; nil before it has
 	// said something.
 	mute *time.Timer
-	// heard tells that this attempt said something, settled that the answer is
-	// complete.
-	heard, settled bool
+	// asking tells that an attempt goes on, heard that it said something, settled that the
+	// answer is complete.
+	asking, heard, settled bool
 }
 
 // Watch returns a watch for one answer. Its context ends with ctx.
 func (e *Endpoint) Watch(ctx context.Context) *Watch {
 	w := &Watch{timeouts: e.cfg.Timeouts}
 	ctx, w.cancel = context.WithCancelCause(ctx)
-	w.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { w.connected() }})
+	w.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { w.connecting() },
+		GotConn: func(httptrace.GotConnInfo) { w.connected() },
+	})
 	return w
 }
 
 // Context is what the requests are sent with.
 func (w *Watch) Context() context.Context { return w.ctx }
 
-// begin starts the time for the connection of one attempt.
+// begin makes ready for one attempt. Its clock starts when a connection is wanted: a
+// question with many pictures takes the host itself a while to write.
 func (w *Watch) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.heard, w.settled = false, false
-	w.after(w.timeouts.Connect, errNoConnection)
+	w.asking, w.heard, w.settled = true, false, false
+}
+
+// connecting starts the time for the connection.
+func (w *Watch) connecting() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asking && !w.heard {
+		w.after(w.timeouts.Connect, errNoConnection)
+	}
 }
 
 // connected starts the time for the first token.
 func (w *Watch) connected() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.heard && w.timer != nil {
+	if w.asking && !w.heard {
 		w.after(w.timeouts.FirstToken, errNoFirstToken)
 	}
 }
@@ -137,7 +149,7 @@ func (w *Watch) pause() {
 			timer.Stop()
 		}
 	}
-	w.timer, w.mute = nil, nil
+	w.timer, w.mute, w.asking = nil, nil, false
 }
 
 // Stop releases everything; the request of this watch ends with it.
