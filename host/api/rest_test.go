@@ -425,6 +425,9 @@ func TestAUserWithALiveRunIsRemoved(t *testing.T) {
 	h.model.Add(llmtest.Answer().Text("one ").Gate(nil))
 	var ack postAck
 	h.call("POST", newMessages, sendJSONBody("What?"), http.StatusAccepted, &ack)
+	if err := h.model.WaitRequests(t.Context(), 1); err != nil { // else there may never be one
+		t.Fatal(err)
+	}
 	ann := h.dial()
 	theirs := h.cookie
 	h.cookie = owner
