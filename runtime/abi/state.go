@@ -228,13 +228,17 @@ func (s *State) Output() []byte {
 	return bytes.Clone(view)
 }
 
-// ErrorText returns what the guest set by error_set, "" if nothing. Bytes that are
-// not UTF-8 are replaced.
+// maxErrorBytes is how much of an error text is read: far more than anybody is shown.
+const maxErrorBytes = 64 << 10
+
+// ErrorText returns what the guest set by error_set, "" if nothing, at most 64 KiB of it.
+// Bytes that are not UTF-8 are replaced.
 func (s *State) ErrorText() string {
 	if s.errorOff == 0 {
 		return ""
 	}
-	return strings.ToValidUTF8(string(s.mem.block(s.errorOff)), "\uFFFD")
+	text, _ := s.mem.view(s.errorOff, min(s.mem.length(s.errorOff), maxErrorBytes))
+	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
 // StderrLine returns the first line that the guest wrote to stderr: of a panic in
