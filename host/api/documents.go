@@ -88,8 +88,8 @@ func (s *Server) postDocuments(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"documents": added, "failed": failed})
 }
 
-// modTimes reads when the files were last changed: one time for each, or none
-// for now.
+// modTimes reads when the files were last changed: one time for each, or none,
+// which stands for this moment.
 func (s *Server) modTimes(texts []string, files int) ([]time.Time, error) {
 	times := make([]time.Time, files)
 	if len(texts) > 0 && len(texts) != files {

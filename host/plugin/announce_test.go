@@ -3,7 +3,6 @@ package plugin_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,11 +125,7 @@ func TestAListThatFailsIsNotMadeAgainUnasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := withDynamic(t)
 		s.configure(t, "one")
-		var many []string
-		for n := range 300 {
-			many = append(many, fmt.Sprint("t", n))
-		}
-		s.configure(t, strings.Join(many, " "))
+		s.configure(t, tooMany())
 		before := s.listed(t)
 		s.announce(t, 1000)
 		time.Sleep(time.Hour)

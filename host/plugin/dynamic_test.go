@@ -192,15 +192,20 @@ func TestToolsFollowTheGrants(t *testing.T) {
 	s.want(t, "allowed again", "one: ", "")
 }
 
+// tooMany are the names of more tools than a plugin may have.
+func tooMany() string {
+	var names []string
+	for n := range 300 {
+		names = append(names, fmt.Sprint("t", n))
+	}
+	return strings.Join(names, " ")
+}
+
 // TestAListThatFailsLeavesTheOldOne gives more tools than a plugin may have.
 func TestAListThatFailsLeavesTheOldOne(t *testing.T) {
 	s, _ := withDynamic(t)
 	s.configure(t, "one")
-	var many []string
-	for n := range 300 {
-		many = append(many, fmt.Sprint("t", n))
-	}
-	s.configure(t, strings.Join(many, " "))
+	s.configure(t, tooMany())
 	s.want(t, "too many", "one: ", "")
 	s.configure(t, "two")
 	s.want(t, "mended", "two: ", "")
