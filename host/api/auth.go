@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // caller is who sent a request.
 type caller struct {
-	store.Principal
+	identity.Principal
 	user store.User
 	// cookie is what the browser is signed in with, "" for a local client.
 	cookie string
@@ -51,7 +52,7 @@ func (s *Server) callerOf(c *fiber.Ctx) (caller, error) {
 		if errors.Is(err, store.ErrNotFound) {
 			return caller{}, fault("unknown_user", "There is no user of the name "+clip(name, 80)+".")
 		}
-		return caller{Principal: user.Principal(), user: user}, err
+		return caller{Principal: user.Principal(identity.Command), user: user}, err
 	}
 	cookie := c.Cookies(cookieName)
 	if cookie == "" {
@@ -61,7 +62,7 @@ func (s *Server) callerOf(c *fiber.Ctx) (caller, error) {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExpired) {
 		return caller{}, signedOut()
 	}
-	return caller{Principal: user.Principal(), user: user, cookie: cookie}, err
+	return caller{Principal: user.Principal(identity.Cookie), user: user, cookie: cookie}, err
 }
 
 func signedOut() *Fault {
@@ -73,7 +74,7 @@ func whoOf(c *fiber.Ctx) caller { return c.Locals(callerKey).(caller) }
 
 // operatorOnly lets only operators go on.
 func operatorOnly(c *fiber.Ctx) error {
-	if !whoOf(c).Operator {
+	if !whoOf(c).Operator() {
 		return fault(codeForbidden, "Only an operator may do this.")
 	}
 	return c.Next()

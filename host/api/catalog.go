@@ -21,7 +21,7 @@ type toolView struct {
 
 // listTools lists what the caller's questions may use.
 func (s *Server) listTools(c *fiber.Ctx) error {
-	tools, err := s.cfg.Plugins.Tools(s.ctx, whoOf(c).UserID)
+	tools, err := s.cfg.Plugins.Tools(s.ctx, whoOf(c).UserID())
 	if err != nil {
 		return err
 	}

@@ -4,41 +4,41 @@ import (
 	"context"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
-	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
 // Turns starts, stops and reads runs; turn.Service is the one that serves.
 type Turns interface {
-	Send(ctx context.Context, p store.Principal, in turn.Send) (turn.Ack, error)
-	Regenerate(ctx context.Context, p store.Principal, in turn.Regenerate) (turn.Ack, error)
-	Continue(ctx context.Context, p store.Principal, in turn.Continue) (turn.Ack, error)
-	Select(ctx context.Context, p store.Principal, in turn.Continue) (ack turn.Ack, runs bool, err error)
-	Stop(ctx context.Context, p store.Principal, run string, model *int) error
+	Send(ctx context.Context, p identity.Principal, in turn.Send) (turn.Ack, error)
+	Regenerate(ctx context.Context, p identity.Principal, in turn.Regenerate) (turn.Ack, error)
+	Continue(ctx context.Context, p identity.Principal, in turn.Continue) (turn.Ack, error)
+	Select(ctx context.Context, p identity.Principal, in turn.Continue) (ack turn.Ack, runs bool, err error)
+	Stop(ctx context.Context, p identity.Principal, run string, model *int) error
 	// StopAll ends the live runs of a user and waits until what they made is kept.
 	StopAll(ctx context.Context, user string) error
 	// Open returns a cursor over the run's packets after the given seq of the
 	// given epoch, live or stored.
-	Open(ctx context.Context, p store.Principal, run string, epoch, after int64) (*turn.Cursor, error)
+	Open(ctx context.Context, p identity.Principal, run string, epoch, after int64) (*turn.Cursor, error)
 	// Wait returns when the run's outcome is kept, at once where it is already.
-	Wait(ctx context.Context, p store.Principal, run string) error
+	Wait(ctx context.Context, p identity.Principal, run string) error
 	// Live returns the session's live runs and its newest run.
-	Live(ctx context.Context, p store.Principal, session string) ([]turn.LiveRun, string, error)
+	Live(ctx context.Context, p identity.Principal, session string) ([]turn.LiveRun, string, error)
 }
 
 // Knowledge holds documents; knowledge.Base is the one that serves.
 type Knowledge interface {
-	Add(ctx context.Context, p store.Principal, src knowledge.Source) (knowledge.Added, error)
-	List(ctx context.Context, p store.Principal) ([]knowledge.Document, error)
-	Get(ctx context.Context, p store.Principal, id string) (knowledge.Document, error)
-	Remove(ctx context.Context, p store.Principal, id string) error
-	Read(ctx context.Context, p store.Principal, id string, offset, limit int) (text string, total int, err error)
+	Add(ctx context.Context, p identity.Principal, src knowledge.Source) (knowledge.Added, error)
+	List(ctx context.Context, p identity.Principal) ([]knowledge.Document, error)
+	Get(ctx context.Context, p identity.Principal, id string) (knowledge.Document, error)
+	Remove(ctx context.Context, p identity.Principal, id string) error
+	Read(ctx context.Context, p identity.Principal, id string, offset, limit int) (text string, total int, err error)
 	// Reindex drops what the index holds of documents that are gone.
 	Reindex(ctx context.Context) (knowledge.Reindexed, error)
-	Search(ctx context.Context, p store.Principal, q knowledge.Query) ([]knowledge.Hit, error)
+	Search(ctx context.Context, p identity.Principal, q knowledge.Query) ([]knowledge.Hit, error)
 }
 
 // Models are the models that a person can pick; catalog.Catalog is the one that

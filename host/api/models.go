@@ -57,7 +57,7 @@ type modelView struct {
 func (s *Server) listModels(c *fiber.Ctx) error {
 	views := []modelView{}
 	models, managed := s.cfg.Models.(ModelCatalog)
-	if managed && whoOf(c).Operator {
+	if managed && whoOf(c).Operator() {
 		for _, e := range models.Entries() {
 			views = append(views, modelView{e.Info, e.Origin, e.BaseURL, e.HasKey})
 		}

@@ -102,7 +102,7 @@ func (s *Server) patchPluginConfig(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Plugins.Configure(s.ctx, whoOf(c).UserID, name, b.Config); err != nil {
+	if err := s.cfg.Plugins.Configure(s.ctx, whoOf(c).UserID(), name, b.Config); err != nil {
 		return err
 	}
 	return s.listPlugins(c)
@@ -126,7 +126,7 @@ func (s *Server) acceptPluginTools(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Plugins.Accept(s.ctx, whoOf(c).UserID, name, b.Seen); err != nil {
+	if err := s.cfg.Plugins.Accept(s.ctx, whoOf(c).UserID(), name, b.Seen); err != nil {
 		return err
 	}
 	return s.listPlugins(c)

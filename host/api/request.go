@@ -72,7 +72,7 @@ func (s *Server) metrics(c *fiber.Ctx) error {
 		if err != nil {
 			return err
 		}
-		if !who.Operator {
+		if !who.Operator() {
 			return fault(codeForbidden, "Only an operator may do this.")
 		}
 	}

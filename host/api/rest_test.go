@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/bulkhead-host/bulkhead/host/api/aggregate"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 )
@@ -71,7 +72,7 @@ func (h *testHost) waitFor(run string) {
 	defer cancel()
 	owner, err := h.store.UserByName(ctx, "owner")
 	if err == nil {
-		err = h.turns.Wait(ctx, owner.Principal(), run)
+		err = h.turns.Wait(ctx, owner.Principal(identity.Command), run)
 	}
 	if err != nil {
 		h.t.Fatalf("wait for the end of run %s: %v", run, err)

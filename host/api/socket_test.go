@@ -13,9 +13,9 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
@@ -275,7 +275,7 @@ func TestSendAnswersWithAckBeforePackets(t *testing.T) {
 // TestAnAckHasTheTextThatIsStoredWhereItIsNotWhatWasSent, over both ways in.
 func TestAnAckHasTheTextThatIsStoredWhereItIsNotWhatWasSent(t *testing.T) {
 	h := newHost(t)
-	h.turns.Screen = func(_ context.Context, _ store.Principal, text string) (turn.Screened, error) {
+	h.turns.Screen = func(_ context.Context, _ identity.Principal, text string) (turn.Screened, error) {
 		if strings.Contains(text, "forbidden") {
 			return turn.Screened{}, &turn.Error{Code: turn.CodeRefused, Message: "Such messages are not taken here."}
 		}
@@ -560,7 +560,7 @@ func TestShutdownClosesSocketsAndKeepsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := h.store.Run(t.Context(), owner.Principal(), ack.Run)
+	run, err := h.store.Run(t.Context(), owner.Principal(identity.Command), ack.Run)
 	if err != nil || run.StopReason != "completed" {
 		t.Errorf("the run ended with %q, %v", run.StopReason, err)
 	}

@@ -122,7 +122,7 @@ func writeEntries(w *bufio.Writer, epoch int64, entries []runlog.Entry) error {
 
 // userEvents answers with what happens outside of runs.
 func (s *Server) userEvents(c *fiber.Ctx) error {
-	events := s.hub.Subscribe(whoOf(c).UserID)
+	events := s.hub.Subscribe(whoOf(c).UserID())
 	err := s.stream(c, func(ctx context.Context, w *bufio.Writer) error {
 		defer events.Close()
 		for {

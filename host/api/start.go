@@ -67,11 +67,11 @@ func checkRequestID(id string) error {
 
 // publish tells a person's clients of a change.
 func (s *Server) publish(who caller, topic, id, change string) {
-	s.hub.Publish(who.UserID, Event{Topic: topic, ID: id, Change: change})
+	s.hub.Publish(who.UserID(), Event{Topic: topic, ID: id, Change: change})
 }
 
 func (s *Server) publishRun(who caller, ack turn.Ack) {
-	s.cfg.Logger.Info("a run began", "request", who.request, "run", ack.Run, "session", ack.SessionID, "user", who.UserID)
+	s.cfg.Logger.Info("a run began", "request", who.request, "run", ack.Run, "session", ack.SessionID, "user", who.UserID())
 	data, err := json.Marshal(struct {
 		SessionID string `json:"session_id"`
 		Epoch     int64  `json:"epoch"`
@@ -79,7 +79,7 @@ func (s *Server) publishRun(who caller, ack turn.Ack) {
 	if err != nil {
 		return // two plain values always encode
 	}
-	s.hub.Publish(who.UserID, Event{Topic: "run", ID: ack.Run, Change: "started", Data: data})
+	s.hub.Publish(who.UserID(), Event{Topic: "run", ID: ack.Run, Change: "started", Data: data})
 }
 
 // faultOf is what a client is told of an error. What it cannot act on is logged

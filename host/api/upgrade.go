@@ -29,7 +29,7 @@ func (s *Server) webSocket(c *fiber.Ctx) error {
 func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
 	// Before the handshake is answered: a client fetches when it is open, and what
 	// changes after that must reach it.
-	events := s.hub.Subscribe(who.UserID)
+	events := s.hub.Subscribe(who.UserID())
 	defer events.Close()
 	w := newHandshake(raw)
 	conn, err := websocket.Accept(w, request, &websocket.AcceptOptions{
@@ -59,9 +59,9 @@ func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
 			return
 		}
 	}
-	s.cfg.Logger.Info("a socket opened", "request", who.request, "user", who.UserID)
+	s.cfg.Logger.Info("a socket opened", "request", who.request, "user", who.UserID())
 	k.serve(s.ctx)
-	s.cfg.Logger.Info("a socket closed", "request", who.request, "user", who.UserID)
+	s.cfg.Logger.Info("a socket closed", "request", who.request, "user", who.UserID())
 }
 
 // enter remembers a socket, so that it can be closed, unless it came too late.

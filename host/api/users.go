@@ -104,7 +104,7 @@ func (s *Server) removeUser(user string) (err error) {
 
 // signedOut closes the sockets of a user whose cookies are not valid any more.
 func (s *Server) signedOut(user string) {
-	s.closeSockets(func(k caller) bool { return k.UserID == user })
+	s.closeSockets(func(k caller) bool { return k.UserID() == user })
 }
 
 // deleteUser removes a user and all that is theirs. Their live runs are stopped, and their

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/screen"
-	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
 // screen returns what holds messages to the rules of the configuration, nil where
 // there are none. The log says which rule refused whose message, never its text.
-func (a *App) screen() (func(context.Context, store.Principal, string) (turn.Screened, error), error) {
+func (a *App) screen() (func(context.Context, identity.Principal, string) (turn.Screened, error), error) {
 	if len(a.Config.Screen) == 0 {
 		return nil, nil
 	}
@@ -21,17 +21,17 @@ func (a *App) screen() (func(context.Context, store.Principal, string) (turn.Scr
 	if err != nil {
 		return nil, fmt.Errorf("read the rules for messages: %w", err)
 	}
-	return func(ctx context.Context, p store.Principal, text string) (turn.Screened, error) {
+	return func(ctx context.Context, p identity.Principal, text string) (turn.Screened, error) {
 		out, err := rules.Apply(ctx, text, turn.MaxTextBytes)
 		var refused *screen.Refusal
 		switch {
 		case errors.As(err, &refused):
-			a.Logger.Info("a message was refused", "rule", refused.Rule, "user", p.UserID)
+			a.Logger.Info("a message was refused", "rule", refused.Rule, "user", p.UserID())
 			return turn.Screened{}, &turn.Error{Code: turn.CodeRefused, Message: refused.Message, Err: err}
 		case errors.Is(err, screen.ErrTooLong):
 			return turn.Screened{}, &turn.Error{Code: turn.CodeTooLarge, Message: "What this host puts in place of parts of the message makes it too long. Send it in pieces.", Err: err}
 		case errors.Is(err, screen.ErrTooSlow):
-			a.Logger.Warn("a rule for messages takes too long", "error", err, "user", p.UserID)
+			a.Logger.Warn("a rule for messages takes too long", "error", err, "user", p.UserID())
 			return turn.Screened{}, &turn.Error{Code: turn.CodeTooLarge, Message: "A rule of this host takes too long on this message. Send it in pieces.", Err: err}
 		case err != nil:
 			return turn.Screened{}, err

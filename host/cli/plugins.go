@@ -15,9 +15,9 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/app"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
-	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
@@ -315,7 +315,7 @@ func (k *remoteKnowledge) close() {
 }
 
 // Search implements plugin.Knowledge.
-func (k *remoteKnowledge) Search(ctx context.Context, _ store.Principal, q knowledge.Query) ([]knowledge.Hit, error) {
+func (k *remoteKnowledge) Search(ctx context.Context, _ identity.Principal, q knowledge.Query) ([]knowledge.Hit, error) {
 	c, err := k.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -329,7 +329,7 @@ func (k *remoteKnowledge) Search(ctx context.Context, _ store.Principal, q knowl
 }
 
 // Read implements plugin.Knowledge.
-func (k *remoteKnowledge) Read(ctx context.Context, _ store.Principal, id string, offset, limit int) (string, int, error) {
+func (k *remoteKnowledge) Read(ctx context.Context, _ identity.Principal, id string, offset, limit int) (string, int, error) {
 	c, err := k.connect(ctx)
 	if err != nil {
 		return "", 0, err

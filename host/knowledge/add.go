@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge/extract"
 	"github.com/bulkhead-host/bulkhead/host/knowledge/index"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -61,7 +62,7 @@ type Added struct {
 // Text and record are written first and the index after them, so that whatever
 // is cut off in between, the record's stamp differs from the index's, and the
 // next Open, or the next Add of the document, makes up for it.
-func (b *Base) Add(ctx context.Context, p store.Principal, src Source) (Added, error) {
+func (b *Base) Add(ctx context.Context, p identity.Principal, src Source) (Added, error) {
 	if src.Name == "" {
 		src.Name = src.URI
 	}
@@ -85,7 +86,7 @@ func (b *Base) Add(ctx context.Context, p store.Principal, src Source) (Added, e
 
 // add reads the document before its turn to write comes, so that a long one does
 // not keep others waiting.
-func (b *Base) add(ctx context.Context, p store.Principal, src Source) (Added, error) {
+func (b *Base) add(ctx context.Context, p identity.Principal, src Source) (Added, error) {
 	sum := sha256.Sum256(src.Data)
 	hash := hex.EncodeToString(sum[:])
 	var content *reading
@@ -102,7 +103,7 @@ func (b *Base) add(ctx context.Context, p store.Principal, src Source) (Added, e
 
 // write stores the document in its turn. Without its content it does so only
 // where nothing is to change; done is false where the content is needed.
-func (b *Base) write(ctx context.Context, p store.Principal, src Source, hash string, content *reading) (added Added, done bool, err error) {
+func (b *Base) write(ctx context.Context, p identity.Principal, src Source, hash string, content *reading) (added Added, done bool, err error) {
 	end, err := b.turn(ctx)
 	if err != nil {
 		return Added{}, false, err
@@ -155,7 +156,7 @@ func (b *Base) read(ctx context.Context, src Source) (*reading, error) {
 }
 
 // replace stores and indexes what src holds now.
-func (b *Base) replace(ctx context.Context, p store.Principal, src Source, hash string, content *reading) (store.DocumentRecord, error) {
+func (b *Base) replace(ctx context.Context, p identity.Principal, src Source, hash string, content *reading) (store.DocumentRecord, error) {
 	r := store.DocumentRecord{
 		URI: src.URI, Title: content.Title, MediaType: content.MediaType, Collection: src.Collection,
 		SHA256: hash, Bytes: int64(len(src.Data)), Chunks: len(content.parts), UpdatedAt: src.ModTime.UTC(), AddedAt: b.now().UTC(),

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge/chunk"
 	"github.com/bulkhead-host/bulkhead/host/knowledge/extract"
 	"github.com/bulkhead-host/bulkhead/host/knowledge/index"
@@ -48,14 +49,14 @@ var (
 type DocumentStore interface {
 	// PutDocument writes a record and its text in one transaction and returns the
 	// record with its id.
-	PutDocument(ctx context.Context, p store.Principal, r store.DocumentRecord, text []byte) (store.DocumentRecord, error)
-	Document(ctx context.Context, p store.Principal, id string) (store.DocumentRecord, error)
-	DocumentText(ctx context.Context, p store.Principal, id string) ([]byte, error)
-	FindDocument(ctx context.Context, p store.Principal, uri string) (store.DocumentRecord, error)
-	Documents(ctx context.Context, p store.Principal) ([]store.DocumentRecord, error)
-	DeleteDocument(ctx context.Context, p store.Principal, id string) error
+	PutDocument(ctx context.Context, p identity.Principal, r store.DocumentRecord, text []byte) (store.DocumentRecord, error)
+	Document(ctx context.Context, p identity.Principal, id string) (store.DocumentRecord, error)
+	DocumentText(ctx context.Context, p identity.Principal, id string) ([]byte, error)
+	FindDocument(ctx context.Context, p identity.Principal, uri string) (store.DocumentRecord, error)
+	Documents(ctx context.Context, p identity.Principal) ([]store.DocumentRecord, error)
+	DeleteDocument(ctx context.Context, p identity.Principal, id string) error
 	// Users lists everybody, so that the index can be compared with all documents.
-	Users(ctx context.Context, p store.Principal) ([]store.User, error)
+	Users(ctx context.Context, p identity.Principal) ([]store.User, error)
 }
 
 var _ DocumentStore = (*store.Store)(nil)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge/extract"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -33,7 +34,7 @@ func document(r store.DocumentRecord) Document {
 }
 
 // List returns the principal's documents, by URI.
-func (b *Base) List(ctx context.Context, p store.Principal) ([]Document, error) {
+func (b *Base) List(ctx context.Context, p identity.Principal) ([]Document, error) {
 	leave, err := b.enter()
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (b *Base) List(ctx context.Context, p store.Principal) ([]Document, error) 
 }
 
 // Get returns one of the principal's documents, or ErrNotFound.
-func (b *Base) Get(ctx context.Context, p store.Principal, id string) (Document, error) {
+func (b *Base) Get(ctx context.Context, p identity.Principal, id string) (Document, error) {
 	leave, err := b.enter()
 	if err != nil {
 		return Document{}, err
@@ -68,7 +69,7 @@ func (b *Base) Get(ctx context.Context, p store.Principal, id string) (Document,
 // and is at most limit code points long, and the length of the whole text in
 // code points. A limit of 0 means to the end; an offset beyond the end gives "".
 // It returns ErrNotFound, or ErrInvalid for a negative number.
-func (b *Base) Read(ctx context.Context, p store.Principal, id string, offset, limit int) (text string, total int, err error) {
+func (b *Base) Read(ctx context.Context, p identity.Principal, id string, offset, limit int) (text string, total int, err error) {
 	leave, err := b.enter()
 	if err != nil {
 		return "", 0, err
@@ -98,7 +99,7 @@ func (b *Base) Read(ctx context.Context, p store.Principal, id string, offset, l
 // Remove deletes a document, its text and its passages, or returns ErrNotFound.
 // The record goes first: if the host dies in between, the document stays
 // removed and Open clears the index.
-func (b *Base) Remove(ctx context.Context, p store.Principal, id string) error {
+func (b *Base) Remove(ctx context.Context, p identity.Principal, id string) error {
 	done, err := b.turn(ctx)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -31,7 +32,7 @@ type house struct {
 	dir      string
 	store    *store.Store
 	base     *knowledge.Base
-	ann, bob store.Principal
+	ann, bob identity.Principal
 }
 
 var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -54,12 +55,12 @@ func newHouse(t testing.TB) *house {
 	return h
 }
 
-func (h *house) user(name string, operator bool) store.Principal {
+func (h *house) user(name string, operator bool) identity.Principal {
 	u, err := h.store.CreateUser(h.t.Context(), name, operator)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return u.Principal()
+	return u.Principal(identity.Command)
 }
 
 func (h *house) open() {
@@ -84,7 +85,7 @@ func (h *house) close() {
 	}
 }
 
-func (h *house) add(p store.Principal, uri, text string) knowledge.Added {
+func (h *house) add(p identity.Principal, uri, text string) knowledge.Added {
 	h.t.Helper()
 	a, err := h.base.Add(h.t.Context(), p, knowledge.Source{URI: uri, Data: []byte(text), ModTime: day})
 	if err != nil {
@@ -93,7 +94,7 @@ func (h *house) add(p store.Principal, uri, text string) knowledge.Added {
 	return a
 }
 
-func (h *house) search(p store.Principal, text string) []knowledge.Hit {
+func (h *house) search(p identity.Principal, text string) []knowledge.Hit {
 	h.t.Helper()
 	hits, err := h.base.Search(h.t.Context(), p, knowledge.Query{Text: text})
 	if err != nil {
@@ -118,7 +119,7 @@ func found(hits []knowledge.Hit) string {
 func TestAddedDocumentIsFoundListedAndRead(t *testing.T) {
 	h := newHouse(t)
 	a := h.add(h.ann, "https://e.org/ships.md", "# Ships\n\n## Hull\n\nA **bulkhead** divides the hull into compartments.\n")
-	if a.Status != knowledge.StatusAdded || a.Title != "Ships" || a.Chunks != 1 || a.Owner != h.ann.UserID || !a.UpdatedAt.Equal(day) {
+	if a.Status != knowledge.StatusAdded || a.Title != "Ships" || a.Chunks != 1 || a.Owner != h.ann.UserID() || !a.UpdatedAt.Equal(day) {
 		t.Fatalf("added %+v", a)
 	}
 	hits := h.search(h.ann, "bulkheads dividing hulls")
@@ -168,7 +169,7 @@ func TestReadCountsCodePoints(t *testing.T) {
 func TestNobodyReachesAnothersDocuments(t *testing.T) {
 	h := newHouse(t)
 	a := h.add(h.bob, "secret.md", "# Plans\n\nthe treasure lies under the lighthouse\n")
-	for _, who := range []store.Principal{h.ann, {}, {UserID: "nobody", Operator: true}, {Operator: true}} {
+	for _, who := range []identity.Principal{h.ann, {}, identity.New(identity.Account{ID: "nobody", Roles: []identity.Role{identity.Operator}}, identity.Command), identity.ForHost("a test")} {
 		if hits := h.search(who, "treasure lighthouse plans"); len(hits) != 0 {
 			t.Errorf("%+v found %q", who, found(hits))
 		}
@@ -246,7 +247,7 @@ func TestBadDocumentsGiveTypedErrorsAndLeaveTheOldOne(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := h.base.Add(t.Context(), store.Principal{UserID: "gone"}, knowledge.Source{URI: "b.md", Data: []byte("x")}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := h.base.Add(t.Context(), identity.ForUser("gone", "a test"), knowledge.Source{URI: "b.md", Data: []byte("x")}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("unknown user: %v", err)
 	}
 	if hits := h.search(h.ann, "compass"); found(hits) != "a.md" {
@@ -271,7 +272,7 @@ func TestQuestionsAreWordsAndNeverSyntax(t *testing.T) {
 	h.add(h.ann, "a.md", "# Sails\n\nmainsail and jib\n")
 	h.add(h.bob, "b.md", "# Sails\n\nmainsail of bob\n")
 	for _, q := range []string{
-		`+mainsail -jib`, `owner:` + h.bob.UserID + ` mainsail`, `mainsail" OR "x`, `title:mainsail^9 /.*/ *`, `mainsail~2 [a TO z]`, `(((mainsail`, `mainsail \`,
+		`+mainsail -jib`, `owner:` + h.bob.UserID() + ` mainsail`, `mainsail" OR "x`, `title:mainsail^9 /.*/ *`, `mainsail~2 [a TO z]`, `(((mainsail`, `mainsail \`,
 	} {
 		if got := found(h.search(h.ann, q)); got != "a.md" {
 			t.Errorf("%q found %q", q, got)
@@ -390,7 +391,7 @@ func TestOpenRepairsTheIndex(t *testing.T) {
 	}
 	h.open()
 	for _, c := range []struct {
-		p       store.Principal
+		p       identity.Principal
 		q, want string
 	}{{h.ann, "binnacle", "kept.md"}, {h.bob, "binnacle", ""}, {h.ann, "rudder", ""}, {h.ann, "tiller newer", "old.md"}, {h.bob, "scupper", "missing.html"}} {
 		if got := found(h.search(c.p, c.q)); got != c.want {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -23,14 +24,14 @@ func (b *Base) Reindex(ctx context.Context) (Reindexed, error) {
 		return sum, err
 	}
 	defer done()
-	users, err := b.documents.Users(ctx, store.Principal{Operator: true})
+	users, err := b.documents.Users(ctx, identity.ForHost("index documents"))
 	if err != nil {
 		return sum, fmt.Errorf("reindex: %w", err)
 	}
 	stored := map[string]bool{}
 	whole := true
 	for _, u := range users {
-		p := store.Principal{UserID: u.ID}
+		p := identity.ForUser(u.ID, "index documents")
 		records, err := b.documents.Documents(ctx, p)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -59,7 +60,7 @@ func (b *Base) Reindex(ctx context.Context) (Reindexed, error) {
 }
 
 // refresh indexes a document from its stored text unless the index has it.
-func (b *Base) refresh(ctx context.Context, p store.Principal, r store.DocumentRecord) (bool, error) {
+func (b *Base) refresh(ctx context.Context, p identity.Principal, r store.DocumentRecord) (bool, error) {
 	have, ok, err := b.index.Stamp(r.ID)
 	if err != nil {
 		return false, err

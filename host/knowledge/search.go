@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge/index"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -52,7 +53,7 @@ type Hit struct {
 // Search returns the principal's passages that share words with the question,
 // best first; ties are in the order of ids. A question without words finds
 // nothing. It returns ErrInvalid for a text that is too long or not UTF-8.
-func (b *Base) Search(ctx context.Context, p store.Principal, q Query) ([]Hit, error) {
+func (b *Base) Search(ctx context.Context, p identity.Principal, q Query) ([]Hit, error) {
 	leave, err := b.enter()
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (b *Base) Search(ctx context.Context, p store.Principal, q Query) ([]Hit, e
 	if q.Limit == 0 {
 		q.Limit = DefaultLimit
 	}
-	found, err := b.index.Search(ctx, p.UserID, q.Text, min(q.Limit, MaxLimit))
+	found, err := b.index.Search(ctx, p.UserID(), q.Text, min(q.Limit, MaxLimit))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package plugin
 import (
 	"context"
 
-	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
@@ -29,7 +29,7 @@ func (m *Manager) brought(ctx context.Context, p *installed, rights capability.R
 	right = rights.Of(capability.Memory)
 	if params, ok := right.Params.(*capability.MemoryParams); ok && right.Mode != capability.Deny && params.Can("read") && m.config.Memories != nil {
 		// A record that cannot be read is no text that a plugin could read.
-		memories, _ := m.config.Memories.Memories(ctx, store.Principal{UserID: user})
+		memories, _ := m.config.Memories.Memories(ctx, identity.ForUser(user, "a tool call"))
 		for _, one := range memories {
 			all = append(all, one.Labels...)
 		}

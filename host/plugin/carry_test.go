@@ -42,21 +42,21 @@ func TestWhatThePathMetComesBackWithAKeptFile(t *testing.T) {
 		}
 	}
 	write("/workspace/a")
-	if s.has(t, s.owner.UserID, "read", tool.LabelUntrustedContent) {
+	if s.has(t, s.owner.UserID(), "read", tool.LabelUntrustedContent) {
 		t.Fatal("nobody has read what strangers wrote yet")
 	}
 	if r := s.call(t, "read", `{"path":"/workspace/a"}`, met(tool.LabelUntrustedContent)); r.Failure != nil {
 		t.Fatal(r.Text)
 	}
-	if s.has(t, s.owner.UserID, "read", tool.LabelUntrustedContent) {
+	if s.has(t, s.owner.UserID(), "read", tool.LabelUntrustedContent) {
 		t.Error("a call that wrote nothing has left a label")
 	}
 	write("/workspace/b", met(tool.LabelUntrustedContent))
 	s.start(t)
-	if !s.has(t, s.owner.UserID, "read", tool.LabelUntrustedContent) {
+	if !s.has(t, s.owner.UserID(), "read", tool.LabelUntrustedContent) {
 		t.Error("the label of what the path had met is lost")
 	}
-	if s.has(t, "other", "read", tool.LabelUntrustedContent) || s.has(t, s.owner.UserID, "read", tool.LabelEgress) {
+	if s.has(t, "other", "read", tool.LabelUntrustedContent) || s.has(t, s.owner.UserID(), "read", tool.LabelEgress) {
 		t.Error("a label is where it does not belong")
 	}
 }
@@ -81,12 +81,12 @@ func TestALabelThatAGrantBringsWithinATurnIsKept(t *testing.T) {
 		t.Fatal("the turn began with the label")
 	}
 	set(capability.Allow)
-	r, err := early.Call(t.Context(), tool.Invocation{CallID: "c", User: s.owner.UserID, Arguments: []byte(`{"key":"a","value":"v"}`), Report: &watcher{}})
+	r, err := early.Call(t.Context(), tool.Invocation{CallID: "c", User: s.owner.UserID(), Arguments: []byte(`{"key":"a","value":"v"}`), Report: &watcher{}})
 	if err != nil || r.Failure != nil {
 		t.Fatalf("%+v, %v", r.Failure, err)
 	}
 	set(capability.Deny)
-	if !s.has(t, s.owner.UserID, "get", tool.LabelUntrustedContent) {
+	if !s.has(t, s.owner.UserID(), "get", tool.LabelUntrustedContent) {
 		t.Error("the label of the moment is lost")
 	}
 }
@@ -103,21 +103,21 @@ func TestValuesOfKVBringTheirLabelsBack(t *testing.T) {
 	}
 	private := func(user string) bool { return s.has(t, user, "get", tool.LabelPrivateData) }
 	do("put", `{"key":"a","value":"v"}`)
-	if private(s.owner.UserID) {
+	if private(s.owner.UserID()) {
 		t.Fatal("nothing private was met yet")
 	}
 	do("put", `{"key":"b","value":"v"}`, met(tool.LabelPrivateData))
 	s.start(t)
-	if !private(s.owner.UserID) || private("other") {
-		t.Errorf("private for its user: %t, for another: %t", private(s.owner.UserID), private("other"))
+	if !private(s.owner.UserID()) || private("other") {
+		t.Errorf("private for its user: %t, for another: %t", private(s.owner.UserID()), private("other"))
 	}
 	do("put", `{"key":"c","value":"v"}`, user("other"), met(tool.LabelPrivateData))
 	do("delete", `{"key":"a"}`)
-	if !private(s.owner.UserID) {
+	if !private(s.owner.UserID()) {
 		t.Error("one of two values is left, and the label is gone")
 	}
 	do("delete", `{"key":"b"}`)
-	if private(s.owner.UserID) || !private("other") {
+	if private(s.owner.UserID()) || !private("other") {
 		t.Error("the labels of nothing are left, or those of another user's value are gone")
 	}
 	if err := s.manager.ForgetUser(t.Context(), "other"); err != nil {
@@ -132,7 +132,7 @@ func TestValuesOfKVBringTheirLabelsBack(t *testing.T) {
 // is so until the person writes the text anew.
 func TestWhatIsRememberedOfStrangersSaysSo(t *testing.T) {
 	s := withMemory(t)
-	strange := func() bool { return s.has(t, s.owner.UserID, "list_memories", tool.LabelUntrustedContent) }
+	strange := func() bool { return s.has(t, s.owner.UserID(), "list_memories", tool.LabelUntrustedContent) }
 	add := func(text string, change ...func(*tool.Invocation)) {
 		t.Helper()
 		if r := s.call(t, "add_memory", fmt.Sprintf(`{"text":%q}`, text), append(change, s.conversation(t, store.BeginRun{}))...); r.Failure != nil {

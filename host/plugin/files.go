@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
@@ -14,12 +15,12 @@ import (
 
 // Files is what plugins reach of the files that people attached.
 type Files interface {
-	Files(ctx context.Context, p store.Principal) ([]store.File, error)
-	File(ctx context.Context, p store.Principal, id string) (store.File, error)
-	FileText(ctx context.Context, p store.Principal, id string) ([]byte, error)
+	Files(ctx context.Context, p identity.Principal) ([]store.File, error)
+	File(ctx context.Context, p identity.Principal, id string) (store.File, error)
+	FileText(ctx context.Context, p identity.Principal, id string) ([]byte, error)
 	// Run and Branch lead from a run to the path of messages that it answers.
-	Run(ctx context.Context, p store.Principal, id string) (store.Run, error)
-	Branch(ctx context.Context, p store.Principal, sessionID, leafMessageID string) ([]store.Message, error)
+	Run(ctx context.Context, p identity.Principal, id string) (store.Run, error)
+	Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]store.Message, error)
 }
 
 // attachments serves the capability files.
@@ -68,7 +69,7 @@ func (f attachments) reach(ctx context.Context) (*capability.FilesParams, error)
 // were attached: those of the person, or those on the path of messages that the
 // run answers.
 func (f attachments) reached(ctx context.Context, c *gate.Call, params *capability.FilesParams) ([]store.File, error) {
-	p := store.Principal{UserID: c.User}
+	p := identity.ForUser(c.User, "a tool call")
 	if params.Scope == "user" {
 		list, err := f.store.Files(ctx, p)
 		if len(list) == 0 && err != nil {
@@ -144,7 +145,7 @@ func (f attachments) read(ctx context.Context, c *gate.Call, a fileReadArgs) (an
 		return nil, gate.Errorf(gate.Invalid, "%s is a picture (%s, %d × %d pixels) and has no text to read. A model that sees pictures got it with the person's message.",
 			file.Name, file.MediaType, file.Width, file.Height)
 	}
-	text, err := f.store.FileText(ctx, store.Principal{UserID: c.User}, a.FileID)
+	text, err := f.store.FileText(ctx, identity.ForUser(c.User, "a tool call"), a.FileID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, missing
 	}

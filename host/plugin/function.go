@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
-	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -86,7 +86,7 @@ func (d documents) search(ctx context.Context, c *gate.Call, a searchArgs) (any,
 	if a.Limit < 0 || a.Limit > maxHits {
 		return nil, gate.Errorf(gate.Invalid, "limit is 1 to %d, or 0 for the default.", maxHits)
 	}
-	hits, err := d.base.Search(ctx, store.Principal{UserID: c.User}, knowledge.Query{Text: a.Query, Limit: a.Limit})
+	hits, err := d.base.Search(ctx, identity.ForUser(c.User, "a tool call"), knowledge.Query{Text: a.Query, Limit: a.Limit})
 	if err != nil {
 		return nil, knowledgeError(err)
 	}
@@ -104,7 +104,7 @@ func (d documents) read(ctx context.Context, c *gate.Call, a readArgs) (any, err
 	if a.Limit <= 0 || a.Limit > maxRead {
 		a.Limit = maxRead
 	}
-	text, total, err := d.base.Read(ctx, store.Principal{UserID: c.User}, a.DocumentID, a.Offset, a.Limit)
+	text, total, err := d.base.Read(ctx, identity.ForUser(c.User, "a tool call"), a.DocumentID, a.Offset, a.Limit)
 	if err != nil {
 		return nil, knowledgeError(err)
 	}

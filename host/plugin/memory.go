@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
@@ -15,12 +16,12 @@ import (
 
 // Memories is what plugins reach of what is remembered about a person.
 type Memories interface {
-	Memories(ctx context.Context, p store.Principal) ([]store.Memory, error)
-	AddMemory(ctx context.Context, p store.Principal, record store.Memory) (m store.Memory, added bool, err error)
-	UpdateMemory(ctx context.Context, p store.Principal, id, text, plugin string, labels []string) (store.Memory, error)
-	DeleteMemory(ctx context.Context, p store.Principal, id string) (store.Memory, error)
+	Memories(ctx context.Context, p identity.Principal) ([]store.Memory, error)
+	AddMemory(ctx context.Context, p identity.Principal, record store.Memory) (m store.Memory, added bool, err error)
+	UpdateMemory(ctx context.Context, p identity.Principal, id, text, plugin string, labels []string) (store.Memory, error)
+	DeleteMemory(ctx context.Context, p identity.Principal, id string) (store.Memory, error)
 	// Session tells whether a conversation is private.
-	Session(ctx context.Context, p store.Principal, id string) (store.Session, error)
+	Session(ctx context.Context, p identity.Principal, id string) (store.Session, error)
 }
 
 // memory serves the capability memory.
@@ -80,7 +81,7 @@ func (m memory) admit(ctx context.Context, c *gate.Call, access string) error {
 	if m.store == nil || c.Session == "" {
 		return nil
 	}
-	session, err := m.store.Session(ctx, store.Principal{UserID: c.User}, c.Session)
+	session, err := m.store.Session(ctx, identity.ForUser(c.User, "a tool call"), c.Session)
 	if err == nil && session.Private {
 		return gate.Errorf(gate.Denied, "This conversation is private: nothing is remembered in it, and nothing that was remembered is used.")
 	}
@@ -96,7 +97,7 @@ func (m memory) list(ctx context.Context, c *gate.Call, _ memoryListArgs) (any, 
 	if m.store == nil {
 		return nil, errNoMemory
 	}
-	list, err := m.store.Memories(ctx, store.Principal{UserID: c.User})
+	list, err := m.store.Memories(ctx, identity.ForUser(c.User, "a tool call"))
 	if len(list) == 0 && err != nil {
 		return nil, err // a record that cannot be read does not keep the others back
 	}
@@ -117,7 +118,7 @@ func (m memory) apply(ctx context.Context, c *gate.Call, a memoryApplyArgs) (any
 	}
 	// Every memory counts as private where it is read, so that is not kept with one.
 	labels = slices.DeleteFunc(labels, func(l string) bool { return l == capability.LabelPrivateData })
-	p := store.Principal{UserID: c.User}
+	p := identity.ForUser(c.User, "a tool call")
 	var done store.Memory
 	changed := true
 	switch a.Operation {

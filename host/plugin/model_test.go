@@ -147,7 +147,7 @@ func TestAFailedQuestionCostsNothingAndSaysWhy(t *testing.T) {
 func TestStopEndsAQuestionToAModel(t *testing.T) {
 	s := withModel(t, &parrot{}, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	in := tool.Invocation{CallID: "c", Run: "r", User: s.owner.UserID, Arguments: json.RawMessage(`{"text":"hang"}`), Now: noon, Report: &watcher{}}
+	in := tool.Invocation{CallID: "c", Run: "r", User: s.owner.UserID(), Arguments: json.RawMessage(`{"text":"hang"}`), Now: noon, Report: &watcher{}}
 	done := make(chan tool.Result, 1)
 	go func() {
 		defer close(done)

@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
-	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
@@ -38,8 +38,8 @@ type Tx = audit.Tx
 // Knowledge is what plugins reach of the user's documents. The principal's
 // rights are applied by it.
 type Knowledge interface {
-	Search(ctx context.Context, p store.Principal, q knowledge.Query) ([]knowledge.Hit, error)
-	Read(ctx context.Context, p store.Principal, id string, offset, limit int) (text string, total int, err error)
+	Search(ctx context.Context, p identity.Principal, q knowledge.Query) ([]knowledge.Hit, error)
+	Read(ctx context.Context, p identity.Principal, id string, offset, limit int) (text string, total int, err error)
 }
 
 // Config is what a Manager is made of.

@@ -74,7 +74,7 @@ func TestKVIsKeptPerUserWithinItsQuota(t *testing.T) {
 	if r := s.call(t, "get", `{"key":"a"}`); r.Text != `{"found":true,"keys":["a"],"value":"one"}` {
 		t.Errorf("own value: %s", r.Text)
 	}
-	for _, user := range []string{"other", s.owner.UserID + "/", "", ".."} {
+	for _, user := range []string{"other", s.owner.UserID() + "/", "", ".."} {
 		if r := s.call(t, "get", `{"key":"a"}`, as(user)); !strings.Contains(r.Text, `"found":false,"keys":[]`) {
 			t.Errorf("user %q sees %s", user, r.Text)
 		}
@@ -154,7 +154,7 @@ func TestAModuleWithoutManifestMayNothing(t *testing.T) {
 
 func TestApprovalOfATool(t *testing.T) {
 	s := withProbe(t)
-	tools, err := s.manager.Tools(t.Context(), s.owner.UserID)
+	tools, err := s.manager.Tools(t.Context(), s.owner.UserID())
 	if err != nil {
 		t.Fatal(err)
 	}

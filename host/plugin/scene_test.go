@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -34,7 +35,7 @@ type scene struct {
 	engine  *engine.Engine
 	log     *audit.Log
 	manager *plugin.Manager
-	owner   store.Principal
+	owner   identity.Principal
 	// guard lets requests out, nil for none.
 	guard *egress.Guard
 	// logger takes what the manager logs, nil for nobody.
@@ -65,7 +66,7 @@ func open(t *testing.T, change ...func(*scene)) *scene {
 	t.Cleanup(func() { _ = s.store.Close() })
 	user, _, err := s.store.EnsureOwner(t.Context())
 	must(err)
-	s.owner = store.Principal{UserID: user.ID, Operator: true}
+	s.owner = user.Principal(identity.Command)
 	s.base, err = knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(s.dir, "index"), Documents: s.store})
 	must(err)
 	t.Cleanup(func() { _ = s.base.Close() })
@@ -126,7 +127,7 @@ func (s *scene) install(t *testing.T, files map[string][]byte) error {
 // tool returns the tool of a name; it must be there.
 func (s *scene) tool(t *testing.T, name string) tool.Tool {
 	t.Helper()
-	tools, err := s.manager.Tools(t.Context(), s.owner.UserID)
+	tools, err := s.manager.Tools(t.Context(), s.owner.UserID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func (s *scene) tool(t *testing.T, name string) tool.Tool {
 func (s *scene) call(t *testing.T, name, arguments string, change ...func(*tool.Invocation)) tool.Result {
 	t.Helper()
 	in := tool.Invocation{
-		CallID: "call_1", Run: "run_1", Session: "ses_1", User: s.owner.UserID, Arguments: json.RawMessage(arguments),
+		CallID: "call_1", Run: "run_1", Session: "ses_1", User: s.owner.UserID(), Arguments: json.RawMessage(arguments),
 		Refs: tool.Refs{Start: 101, Count: 100}, Now: noon, Report: &watcher{},
 	}
 	for _, f := range change {

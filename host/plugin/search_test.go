@@ -119,7 +119,7 @@ func TestSearchIsListedWithItsManifest(t *testing.T) {
 
 func TestRevokedKnowledgeIsSaidInWords(t *testing.T) {
 	s, _ := withSearch(t)
-	if err := s.manager.SetGrant(t.Context(), s.owner.UserID, "search", denyKnowledge); err != nil {
+	if err := s.manager.SetGrant(t.Context(), s.owner.UserID(), "search", denyKnowledge); err != nil {
 		t.Fatal(err)
 	}
 	r := s.call(t, "internal_search", `{"queries":["bread"]}`)
@@ -152,7 +152,7 @@ func TestAnotherUserFindsNothing(t *testing.T) {
 
 func TestARestartKeepsToolsAndRevocations(t *testing.T) {
 	s, _ := withSearch(t)
-	if err := s.manager.SetGrant(t.Context(), s.owner.UserID, "search", denyKnowledge); err != nil {
+	if err := s.manager.SetGrant(t.Context(), s.owner.UserID(), "search", denyKnowledge); err != nil {
 		t.Fatal(err)
 	}
 	newer := packed(t, searchWASM, strings.Replace(string(searchManifest(t)), `"0.1.0"`, `"0.2.0"`, 1))
@@ -181,7 +181,7 @@ func TestAnUpgradeWhileToolsAreHeldIsFollowed(t *testing.T) {
 	if err := s.install(t, map[string][]byte{"search.wasm": newer}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := old.Call(t.Context(), tool.Invocation{User: s.owner.UserID, Arguments: json.RawMessage(`{"queries":["bread"]}`),
+	r, err := old.Call(t.Context(), tool.Invocation{User: s.owner.UserID(), Arguments: json.RawMessage(`{"queries":["bread"]}`),
 		Refs: tool.Refs{Start: 1, Count: 10}, Now: noon, Report: &watcher{}})
 	if err != nil || r.Failure != nil {
 		t.Fatalf("%+v, %v", r, err)
@@ -201,7 +201,7 @@ func TestPortableBuildAnswersTheSame(t *testing.T) {
 	s, _ := withSearch(t)
 	with := plugin.Surroundings{Engine: s.engine, Knowledge: s.base, Audit: s.log}
 	request := plugin.Request{
-		Tool: "internal_search", Arguments: json.RawMessage(`{"queries":["declare a capability"]}`), User: s.owner.UserID,
+		Tool: "internal_search", Arguments: json.RawMessage(`{"queries":["declare a capability"]}`), User: s.owner.UserID(),
 		Grants: capability.Grants{"knowledge": {Capability: "knowledge", Mode: capability.Allow}},
 	}
 	var raw []string

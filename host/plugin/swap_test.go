@@ -24,7 +24,7 @@ func TestNoCallFailsWhileAPluginIsReplaced(t *testing.T) {
 			for n := 0; !stop.Load(); n++ {
 				called := held
 				if n%2 == 0 {
-					tools, err := s.manager.Tools(t.Context(), s.owner.UserID)
+					tools, err := s.manager.Tools(t.Context(), s.owner.UserID())
 					if err != nil {
 						t.Error(err)
 						return
@@ -36,7 +36,7 @@ func TestNoCallFailsWhileAPluginIsReplaced(t *testing.T) {
 					}
 				}
 				r, err := called.Call(t.Context(), tool.Invocation{
-					CallID: fmt.Sprintf("call_%d_%d", worker, n), User: s.owner.UserID, Arguments: json.RawMessage(`{}`),
+					CallID: fmt.Sprintf("call_%d_%d", worker, n), User: s.owner.UserID(), Arguments: json.RawMessage(`{}`),
 					Refs: tool.Refs{Start: 1, Count: 10}, Now: noon, Report: &watcher{},
 				})
 				if err != nil || r.Failure != nil {

@@ -100,7 +100,7 @@ func TestCallsOfAKeptWorkspaceComeOneAfterAnother(t *testing.T) {
 	for n := range 12 {
 		group.Go(func() {
 			r, err := write.Call(t.Context(), tool.Invocation{
-				CallID: fmt.Sprint(n), User: s.owner.UserID, Arguments: fmt.Appendf(nil, `{"path":"/workspace/%d","text":"%d"}`, n, n), Report: &watcher{},
+				CallID: fmt.Sprint(n), User: s.owner.UserID(), Arguments: fmt.Appendf(nil, `{"path":"/workspace/%d","text":"%d"}`, n, n), Report: &watcher{},
 			})
 			if err != nil || r.Failure != nil {
 				t.Errorf("%d: %+v, %v", n, r.Failure, err)
@@ -143,7 +143,7 @@ func TestWhatWasWrittenBringsItsLabelsBack(t *testing.T) {
 			t.Errorf("for another user: %v", tl.Spec().Labels)
 		}
 	}
-	if err := s.manager.ForgetUser(t.Context(), s.owner.UserID); err != nil {
+	if err := s.manager.ForgetUser(t.Context(), s.owner.UserID()); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.tool(t, "read").Spec().Labels; !slices.Equal(got, before) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -95,7 +96,7 @@ type request struct {
 //   - ErrInvalid when no model is named, the request id is too long, the parent
 //     is not an answer, there are too many files or one of them twice, or what
 //     is to go on is no answer or has messages behind it.
-func (s *Store) BeginRun(ctx context.Context, p Principal, in BeginRun) (Begun, error) {
+func (s *Store) BeginRun(ctx context.Context, p identity.Principal, in BeginRun) (Begun, error) {
 	if len(in.Models) == 0 {
 		return Begun{}, invalid("a run needs a model")
 	}
@@ -104,7 +105,7 @@ func (s *Store) BeginRun(ctx context.Context, p Principal, in BeginRun) (Begun, 
 	}
 	var out Begun
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
-		if err := p.known(tx); err != nil {
+		if err := known(tx, p); err != nil {
 			return err
 		}
 		if err := s.pruneRequests(tx); err != nil {
@@ -127,7 +128,7 @@ func (s *Store) BeginRun(ctx context.Context, p Principal, in BeginRun) (Begun, 
 // Repeated returns what an earlier request with the same id and hash has begun, false where
 // there was none. Only RequestID and BodyHash of in are looked at. It returns ErrNotFound
 // where that run was deleted, and ErrConflict when the id was used with another hash.
-func (s *Store) Repeated(ctx context.Context, p Principal, in BeginRun) (out Begun, found bool, err error) {
+func (s *Store) Repeated(ctx context.Context, p identity.Principal, in BeginRun) (out Begun, found bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		out, err = s.replay(tx, p, in)
 		return err
@@ -136,11 +137,11 @@ func (s *Store) Repeated(ctx context.Context, p Principal, in BeginRun) (out Beg
 }
 
 // replay returns what an earlier request with the same id has begun.
-func (s *Store) replay(tx *bbolt.Tx, p Principal, in BeginRun) (out Begun, err error) {
+func (s *Store) replay(tx *bbolt.Tx, p identity.Principal, in BeginRun) (out Begun, err error) {
 	if in.RequestID == "" {
 		return Begun{}, nil
 	}
-	r, err := get[request](tx, tableRequests, join(p.UserID, in.RequestID))
+	r, err := get[request](tx, tableRequests, join(p.UserID(), in.RequestID))
 	if err == ErrNotFound || err == nil && s.expired(r) {
 		return Begun{}, nil
 	}
@@ -171,7 +172,7 @@ func (s *Store) replay(tx *bbolt.Tx, p Principal, in BeginRun) (out Begun, err e
 }
 
 // begin checks and writes a new run.
-func (s *Store) begin(tx *bbolt.Tx, p Principal, in BeginRun) (Begun, error) {
+func (s *Store) begin(tx *bbolt.Tx, p identity.Principal, in BeginRun) (Begun, error) {
 	var out Begun
 	now := s.clock()
 	if in.Continue != "" {
@@ -188,9 +189,9 @@ func (s *Store) begin(tx *bbolt.Tx, p Principal, in BeginRun) (Begun, error) {
 	if run := liveRun(tx, out.Session.ID); run != "" {
 		return Begun{}, &BusyError{Run: run}
 	}
-	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID, Epoch: 1, UserMessage: out.UserMessage.ID, StartedAt: now}
+	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID(), Epoch: 1, UserMessage: out.UserMessage.ID, StartedAt: now}
 	for i, model := range in.Models {
-		m := Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: out.UserMessage.ID,
+		m := Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID(), Parent: out.UserMessage.ID,
 			Role: RoleAssistant, Agent: in.Agent, Allowed: in.Allowed, Model: model, ModelIndex: i, Run: out.Run.ID, Status: StatusRunning, CreatedAt: now}
 		out.Responses = append(out.Responses, m)
 		out.Run.Responses = append(out.Run.Responses, m.ID)
@@ -201,7 +202,7 @@ func (s *Store) begin(tx *bbolt.Tx, p Principal, in BeginRun) (Begun, error) {
 
 // beginMessage fills in the session and the user message, from the store or
 // new, and returns the session as it is stored.
-func (s *Store) beginMessage(tx *bbolt.Tx, p Principal, in BeginRun, now time.Time, out *Begun) (old Session, err error) {
+func (s *Store) beginMessage(tx *bbolt.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun) (old Session, err error) {
 	if in.Regenerate != "" {
 		return beginAgain(tx, p, in, out)
 	}
@@ -211,7 +212,7 @@ func (s *Store) beginMessage(tx *bbolt.Tx, p Principal, in BeginRun, now time.Ti
 			return Session{}, notFound("message", parent)
 		}
 		out.SessionCreated = true
-		out.Session = Session{ID: s.newID("s"), Owner: p.UserID, Title: in.NewTitle, Private: in.Private, CreatedAt: now, UpdatedAt: now}
+		out.Session = Session{ID: s.newID("s"), Owner: p.UserID(), Title: in.NewTitle, Private: in.Private, CreatedAt: now, UpdatedAt: now}
 	} else {
 		if old, err = ownSession(tx, p, in.SessionID); err != nil {
 			return Session{}, err
@@ -230,14 +231,14 @@ func (s *Store) beginMessage(tx *bbolt.Tx, p Principal, in BeginRun, now time.Ti
 			return Session{}, invalid("message %s is not an answer that a question can follow", parent)
 		}
 	}
-	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID, Parent: parent,
+	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID(), Parent: parent,
 		Role: RoleUser, Agent: in.Agent, Allowed: in.Allowed, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
 	out.UserMessage.Files, err = carry(tx, p, out.Session.ID, in.Files)
 	return old, err
 }
 
 // beginAgain finds the question that is to be answered again.
-func beginAgain(tx *bbolt.Tx, p Principal, in BeginRun, out *Begun) (Session, error) {
+func beginAgain(tx *bbolt.Tx, p identity.Principal, in BeginRun, out *Begun) (Session, error) {
 	m, err := ownMessage(tx, p, in.Regenerate)
 	if err != nil {
 		return Session{}, err
@@ -271,11 +272,11 @@ func writeBegun(tx *bbolt.Tx, old Session, b Begun) error {
 }
 
 // remember writes the request id.
-func (s *Store) remember(tx *bbolt.Tx, p Principal, in BeginRun, out Begun) error {
+func (s *Store) remember(tx *bbolt.Tx, p identity.Principal, in BeginRun, out Begun) error {
 	if in.RequestID == "" {
 		return nil
 	}
-	key := join(p.UserID, in.RequestID)
+	key := join(p.UserID(), in.RequestID)
 	r := request{Hash: in.BodyHash, Run: out.Run.ID, SessionCreated: out.SessionCreated, At: s.clock()}
 	return errors.Join(
 		tableRequests.put(tx, key, r),

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"pgregory.net/rapid"
 )
 
@@ -59,13 +60,13 @@ func TestBeginRunRefuses(t *testing.T) {
 	complete(t, s, b, "hi")
 	other := ask(t, s, ada, "", "elsewhere")
 	for name, c := range map[string]struct {
-		p    Principal
+		p    identity.Principal
 		in   BeginRun
 		want error
 	}{
 		"no model":                      {ada, BeginRun{Text: "x"}, ErrInvalid},
 		"long request id":               {ada, BeginRun{RequestID: string(make([]byte, 257)), Models: models}, ErrInvalid},
-		"nobody":                        {Principal{}, BeginRun{Models: models}, ErrNotFound},
+		"nobody":                        {identity.Principal{}, BeginRun{Models: models}, ErrNotFound},
 		"unknown session":               {ada, BeginRun{SessionID: "s_x", Models: models}, ErrNotFound},
 		"somebody else's session":       {eve, BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
 		"unknown parent":                {ada, BeginRun{SessionID: b.Session.ID, Parent: "m_x", Models: models}, ErrNotFound},
@@ -75,7 +76,7 @@ func TestBeginRunRefuses(t *testing.T) {
 		"regenerate of somebody else":   {eve, BeginRun{Regenerate: b.Responses[0].ID, Models: models}, ErrNotFound},
 		"regenerate in wrong session":   {ada, BeginRun{SessionID: other.Session.ID, Regenerate: b.Responses[0].ID, Models: models}, ErrNotFound},
 		"regenerate of what is live":    {ada, BeginRun{Regenerate: other.Responses[0].ID, Models: models}, ErrBusy},
-		"operator in another's session": {Principal{UserID: eve.UserID, Operator: true}, BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
+		"operator in another's session": {identity.New(identity.Account{ID: eve.UserID(), Roles: []identity.Role{identity.Operator}}, identity.Command), BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
 	} {
 		if _, err := s.BeginRun(t.Context(), c.p, c.in); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
@@ -162,7 +163,7 @@ func TestIdempotency(t *testing.T) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		users := []Principal{newUser(t, s, fmt.Sprintf("a%d", round)), newUser(t, s, fmt.Sprintf("b%d", round))}
+		users := []identity.Principal{newUser(t, s, fmt.Sprintf("a%d", round)), newUser(t, s, fmt.Sprintf("b%d", round))}
 		type known struct {
 			hash string
 			at   time.Time
@@ -177,7 +178,7 @@ func TestIdempotency(t *testing.T) {
 				BodyHash:  rapid.SampledFrom([]string{"h1", "h2"}).Draw(rt, "hash"),
 				Text:      "hello", Models: []string{"m"},
 			}
-			key := p.UserID + in.RequestID
+			key := p.UserID() + in.RequestID
 			k, seen := model[key]
 			seen = seen && clock.now().Before(k.at.Add(RequestLifetime))
 			b, err := s.BeginRun(t.Context(), p, in)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -74,7 +75,7 @@ func benchRuns(b *testing.B, s *Store, n int) []string {
 	}
 	var runs []string
 	for i := range n {
-		begun, err := s.BeginRun(b.Context(), owner.Principal(), BeginRun{Text: fmt.Sprint(i), Models: []string{"m"}})
+		begun, err := s.BeginRun(b.Context(), owner.Principal(identity.Command), BeginRun{Text: fmt.Sprint(i), Models: []string{"m"}})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
 // beginContinued takes an answer up again: the run writes on in the message that is
 // there. The calls that were held back are handed out and held no longer, so that
 // none can run twice.
-func (s *Store) beginContinued(tx *bbolt.Tx, p Principal, in BeginRun, now time.Time, out *Begun) (old Session, err error) {
+func (s *Store) beginContinued(tx *bbolt.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun) (old Session, err error) {
 	m, err := ownMessage(tx, p, in.Continue)
 	if err != nil {
 		return Session{}, err
@@ -42,7 +43,7 @@ func (s *Store) beginContinued(tx *bbolt.Tx, p Principal, in BeginRun, now time.
 	m.Status, m.EndedAt = StatusRunning, time.Time{}
 	out.Session = old
 	out.Session.Leaf, out.Session.UpdatedAt = m.ID, now
-	out.Run = Run{ID: s.newID("r"), Session: m.Session, Owner: p.UserID, Epoch: 1, UserMessage: m.Parent,
+	out.Run = Run{ID: s.newID("r"), Session: m.Session, Owner: p.UserID(), Epoch: 1, UserMessage: m.Parent,
 		Responses: []string{m.ID}, Continues: true, StartedAt: now}
 	m.LaterRuns = append(slices.Clone(m.LaterRuns), out.Run.ID)
 	out.Responses = []Message{m}

@@ -7,28 +7,30 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 // readAll reads everything that a person has, and returns the first error.
 func readAll(t *testing.T, s *Store) error {
-	users, err := s.Users(t.Context(), Principal{Operator: true})
+	users, err := s.Users(t.Context(), identity.ForHost("a test"))
 	if err != nil {
 		return err
 	}
 	for _, u := range users {
-		sessions, err := s.Sessions(t.Context(), u.Principal(), 0, "")
+		sessions, err := s.Sessions(t.Context(), u.Principal(identity.Command), 0, "")
 		if err != nil {
 			return err
 		}
 		for _, session := range sessions {
-			if _, err := s.Messages(t.Context(), u.Principal(), session.ID); err != nil {
+			if _, err := s.Messages(t.Context(), u.Principal(identity.Command), session.ID); err != nil {
 				return err
 			}
-			run, err := s.LatestRun(t.Context(), u.Principal(), session.ID)
+			run, err := s.LatestRun(t.Context(), u.Principal(identity.Command), session.ID)
 			if err != nil {
 				return err
 			}
-			if _, _, err := s.Packets(t.Context(), u.Principal(), run.ID, 0, 0); err != nil {
+			if _, _, err := s.Packets(t.Context(), u.Principal(identity.Command), run.ID, 0, 0); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -36,15 +37,15 @@ type DocumentRecord struct {
 // is returned as it was written. It returns ErrInvalid for a URI that
 // is empty or too long, and ErrNotFound when the user does not exist or the record's id is another
 // document's.
-func (s *Store) PutDocument(ctx context.Context, p Principal, record DocumentRecord, text []byte) (DocumentRecord, error) {
+func (s *Store) PutDocument(ctx context.Context, p identity.Principal, record DocumentRecord, text []byte) (DocumentRecord, error) {
 	if record.URI == "" || len(record.URI) > maxURI {
 		return DocumentRecord{}, invalid("a document needs a URI of 1 to %d bytes", maxURI)
 	}
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
-		if err := p.known(tx); err != nil {
+		if err := known(tx, p); err != nil {
 			return err
 		}
-		uriKey := join(p.UserID, record.URI)
+		uriKey := join(p.UserID(), record.URI)
 		if err := s.placeDocument(tx, p, &record, tableDocumentURIs.text(tx, uriKey)); err != nil {
 			return err
 		}
@@ -60,8 +61,8 @@ func (s *Store) PutDocument(ctx context.Context, p Principal, record DocumentRec
 }
 
 // placeDocument fills in id, owner and times; known is the id that the URI has.
-func (s *Store) placeDocument(tx *bbolt.Tx, p Principal, record *DocumentRecord, known string) error {
-	record.Owner = p.UserID
+func (s *Store) placeDocument(tx *bbolt.Tx, p identity.Principal, record *DocumentRecord, known string) error {
+	record.Owner = p.UserID()
 	if known != "" {
 		record.ID = known
 		if old, err := get[DocumentRecord](tx, tableDocuments, known); err == nil {
@@ -82,7 +83,7 @@ func (s *Store) placeDocument(tx *bbolt.Tx, p Principal, record *DocumentRecord,
 }
 
 // Document returns a document's record, or ErrNotFound.
-func (s *Store) Document(ctx context.Context, p Principal, id string) (DocumentRecord, error) {
+func (s *Store) Document(ctx context.Context, p identity.Principal, id string) (DocumentRecord, error) {
 	var record DocumentRecord
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
 		record, err = ownDocument(tx, p, id)
@@ -91,16 +92,16 @@ func (s *Store) Document(ctx context.Context, p Principal, id string) (DocumentR
 	return record, err
 }
 
-func ownDocument(tx *bbolt.Tx, p Principal, id string) (DocumentRecord, error) {
+func ownDocument(tx *bbolt.Tx, p identity.Principal, id string) (DocumentRecord, error) {
 	record, err := get[DocumentRecord](tx, tableDocuments, id)
-	if err == ErrNotFound || err == nil && !p.owns(record.Owner) {
+	if err == ErrNotFound || err == nil && !p.Owns(record.Owner) {
 		return DocumentRecord{}, notFound("document", id)
 	}
 	return record, err
 }
 
 // DocumentText returns a document's text, or ErrNotFound. It is the caller's.
-func (s *Store) DocumentText(ctx context.Context, p Principal, id string) ([]byte, error) {
+func (s *Store) DocumentText(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
 	var text []byte
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
 		if _, err := ownDocument(tx, p, id); err != nil {
@@ -113,10 +114,10 @@ func (s *Store) DocumentText(ctx context.Context, p Principal, id string) ([]byt
 }
 
 // FindDocument returns the principal's document with that URI, or ErrNotFound.
-func (s *Store) FindDocument(ctx context.Context, p Principal, uri string) (DocumentRecord, error) {
+func (s *Store) FindDocument(ctx context.Context, p identity.Principal, uri string) (DocumentRecord, error) {
 	var record DocumentRecord
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
-		id := tableDocumentURIs.text(tx, join(p.UserID, uri))
+		id := tableDocumentURIs.text(tx, join(p.UserID(), uri))
 		if id == "" {
 			return notFound("document", uri)
 		}
@@ -128,14 +129,14 @@ func (s *Store) FindDocument(ctx context.Context, p Principal, uri string) (Docu
 
 // Documents returns the principal's documents by URI. Records that cannot be
 // read are left out and named in the error.
-func (s *Store) Documents(ctx context.Context, p Principal) ([]DocumentRecord, error) {
+func (s *Store) Documents(ctx context.Context, p identity.Principal) ([]DocumentRecord, error) {
 	var records []DocumentRecord
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if p.UserID == "" {
+		if p.UserID() == "" {
 			return nil
 		}
-		tableDocumentURIs.scan(tx, p.UserID+"/", func(_ string, id []byte) bool {
+		tableDocumentURIs.scan(tx, p.UserID()+"/", func(_ string, id []byte) bool {
 			record, err := ownDocument(tx, p, string(id))
 			if err != nil {
 				bad = append(bad, err)
@@ -150,7 +151,7 @@ func (s *Store) Documents(ctx context.Context, p Principal) ([]DocumentRecord, e
 }
 
 // DeleteDocument deletes a document and its text, or returns ErrNotFound.
-func (s *Store) DeleteDocument(ctx context.Context, p Principal, id string) error {
+func (s *Store) DeleteDocument(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		record, err := ownDocument(tx, p, id)
 		if err != nil {

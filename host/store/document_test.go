@@ -3,13 +3,15 @@ package store
 import (
 	"testing"
 	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 func TestDocumentIsKnownByItsURI(t *testing.T) {
 	clock := newClock()
 	s := openTest(t, Options{Now: clock.now})
 	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
-	put := func(p Principal, r DocumentRecord, text string) DocumentRecord {
+	put := func(p identity.Principal, r DocumentRecord, text string) DocumentRecord {
 		t.Helper()
 		got, err := s.PutDocument(t.Context(), p, r, []byte(text))
 		if err != nil {
@@ -17,8 +19,8 @@ func TestDocumentIsKnownByItsURI(t *testing.T) {
 		}
 		return got
 	}
-	first := put(ada, DocumentRecord{URI: "/docs/a.md", Title: "A", Owner: eve.UserID}, "one")
-	if first.Owner != ada.UserID {
+	first := put(ada, DocumentRecord{URI: "/docs/a.md", Title: "A", Owner: eve.UserID()}, "one")
+	if first.Owner != ada.UserID() {
 		t.Errorf("the owner is %s", first.Owner)
 	}
 	hers := put(eve, DocumentRecord{URI: "/docs/a.md"}, "eve's")

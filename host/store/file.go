@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -75,7 +76,7 @@ type FileRef struct {
 // returns ErrInvalid for a name that is empty or too long and for a text that
 // is not UTF-8, ErrFull when the person's files would have more than
 // MaxFilesBytes, and ErrNotFound when the user does not exist.
-func (s *Store) AddFile(ctx context.Context, p Principal, record File, text []byte) (File, error) {
+func (s *Store) AddFile(ctx context.Context, p identity.Principal, record File, text []byte) (File, error) {
 	if !utf8.Valid(text) {
 		return File{}, invalid("the text of a file is UTF-8")
 	}
@@ -86,7 +87,7 @@ func (s *Store) AddFile(ctx context.Context, p Principal, record File, text []by
 
 // AddPicture writes a new file of the principal's that is a picture. Its Width and
 // Height are at least 1. Lifetime and errors are those of AddFile.
-func (s *Store) AddPicture(ctx context.Context, p Principal, record File, picture []byte) (File, error) {
+func (s *Store) AddPicture(ctx context.Context, p identity.Principal, record File, picture []byte) (File, error) {
 	if record.Width < 1 || record.Height < 1 || len(picture) == 0 {
 		return File{}, invalid("a picture has a width, a height and bytes")
 	}
@@ -96,12 +97,12 @@ func (s *Store) AddPicture(ctx context.Context, p Principal, record File, pictur
 }
 
 // addFile writes a record and, in the table for its kind, what is kept of it.
-func (s *Store) addFile(ctx context.Context, p Principal, record File, kind table, content []byte) (File, error) {
+func (s *Store) addFile(ctx context.Context, p identity.Principal, record File, kind table, content []byte) (File, error) {
 	if record.Name == "" || len(record.Name) > maxFileName {
 		return File{}, invalid("a file's name has 1 to %d bytes", maxFileName)
 	}
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
-		if err := p.known(tx); err != nil {
+		if err := known(tx, p); err != nil {
 			return err
 		}
 		used, err := s.pruneFiles(tx, p)
@@ -111,11 +112,11 @@ func (s *Store) addFile(ctx context.Context, p Principal, record File, kind tabl
 		if used+record.kept() > MaxFilesBytes {
 			return full("the files of one person have at most %d MiB together", MaxFilesBytes>>20)
 		}
-		record.ID, record.Owner, record.CreatedAt, record.Sessions = s.newID("f"), p.UserID, s.clock(), nil
+		record.ID, record.Owner, record.CreatedAt, record.Sessions = s.newID("f"), p.UserID(), s.clock(), nil
 		return errors.Join(
 			tableFiles.put(tx, record.ID, record),
 			kind.putRaw(tx, record.ID, content),
-			tableOwnerFiles.putRaw(tx, join(p.UserID, record.ID), []byte{}))
+			tableOwnerFiles.putRaw(tx, join(p.UserID(), record.ID), []byte{}))
 	})
 	if err != nil {
 		return File{}, err
@@ -134,7 +135,7 @@ func countLines(text []byte) int {
 
 // pruneFiles deletes what was never sent and is too old, and returns how many
 // bytes remain.
-func (s *Store) pruneFiles(tx *bbolt.Tx, p Principal) (used int64, err error) {
+func (s *Store) pruneFiles(tx *bbolt.Tx, p identity.Principal) (used int64, err error) {
 	files, _ := filesOf(tx, p) // those that cannot be read take no part
 	for _, f := range files {
 		if len(f.Sessions) == 0 && s.clock().After(f.CreatedAt.Add(UnsentLifetime)) {
@@ -150,7 +151,7 @@ func (s *Store) pruneFiles(tx *bbolt.Tx, p Principal) (used int64, err error) {
 
 // Files returns the principal's files, the newest first. Records that cannot be
 // read are left out and named in the error.
-func (s *Store) Files(ctx context.Context, p Principal) ([]File, error) {
+func (s *Store) Files(ctx context.Context, p identity.Principal) ([]File, error) {
 	var files []File
 	var bad error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
@@ -160,13 +161,13 @@ func (s *Store) Files(ctx context.Context, p Principal) ([]File, error) {
 	return files, errors.Join(bad, err)
 }
 
-func filesOf(tx *bbolt.Tx, p Principal) ([]File, error) {
-	if p.UserID == "" {
+func filesOf(tx *bbolt.Tx, p identity.Principal) ([]File, error) {
+	if p.UserID() == "" {
 		return nil, nil
 	}
 	var files []File
 	var bad []error
-	for _, id := range tableOwnerFiles.tails(tx, p.UserID+"/") {
+	for _, id := range tableOwnerFiles.tails(tx, p.UserID()+"/") {
 		f, err := ownFile(tx, p, id)
 		if err != nil {
 			bad = append(bad, err)
@@ -179,7 +180,7 @@ func filesOf(tx *bbolt.Tx, p Principal) ([]File, error) {
 }
 
 // File returns a file's record, or ErrNotFound.
-func (s *Store) File(ctx context.Context, p Principal, id string) (File, error) {
+func (s *Store) File(ctx context.Context, p identity.Principal, id string) (File, error) {
 	var f File
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
 		f, err = ownFile(tx, p, id)
@@ -188,9 +189,9 @@ func (s *Store) File(ctx context.Context, p Principal, id string) (File, error) 
 	return f, err
 }
 
-func ownFile(tx *bbolt.Tx, p Principal, id string) (File, error) {
+func ownFile(tx *bbolt.Tx, p identity.Principal, id string) (File, error) {
 	f, err := get[File](tx, tableFiles, id)
-	if err == ErrNotFound || err == nil && !p.owns(f.Owner) {
+	if err == ErrNotFound || err == nil && !p.Owns(f.Owner) {
 		return File{}, notFound("file", id)
 	}
 	return f, err
@@ -198,13 +199,13 @@ func ownFile(tx *bbolt.Tx, p Principal, id string) (File, error) {
 
 // FileText returns a file's text, which is empty for a picture, or ErrNotFound. It
 // is the caller's.
-func (s *Store) FileText(ctx context.Context, p Principal, id string) ([]byte, error) {
+func (s *Store) FileText(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
 	return s.fileContent(ctx, p, tableFileTexts, id)
 }
 
 // FilePicture returns the bytes of a picture, or ErrNotFound, also for a file that
 // is a text. They are the caller's.
-func (s *Store) FilePicture(ctx context.Context, p Principal, id string) ([]byte, error) {
+func (s *Store) FilePicture(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
 	picture, err := s.fileContent(ctx, p, tableFilePictures, id)
 	if err == nil && len(picture) == 0 {
 		return nil, notFound("picture", id)
@@ -212,7 +213,7 @@ func (s *Store) FilePicture(ctx context.Context, p Principal, id string) ([]byte
 	return picture, err
 }
 
-func (s *Store) fileContent(ctx context.Context, p Principal, kind table, id string) ([]byte, error) {
+func (s *Store) fileContent(ctx context.Context, p identity.Principal, kind table, id string) ([]byte, error) {
 	var content []byte
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
 		if _, err := ownFile(tx, p, id); err != nil {
@@ -226,7 +227,7 @@ func (s *Store) fileContent(ctx context.Context, p Principal, kind table, id str
 
 // DeleteFile deletes a file with its text or picture for good, or returns ErrNotFound.
 // Messages that carry it keep its name.
-func (s *Store) DeleteFile(ctx context.Context, p Principal, id string) error {
+func (s *Store) DeleteFile(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		f, err := ownFile(tx, p, id)
 		if err != nil {
@@ -251,7 +252,7 @@ func deleteFile(tx *bbolt.Tx, f File) error {
 
 // carry notes that a message of the session carries the files and returns how
 // the message names them.
-func carry(tx *bbolt.Tx, p Principal, session string, ids []string) ([]FileRef, error) {
+func carry(tx *bbolt.Tx, p identity.Principal, session string, ids []string) ([]FileRef, error) {
 	if len(ids) > MaxMessageFiles {
 		return nil, invalid("a message carries at most %d files", MaxMessageFiles)
 	}

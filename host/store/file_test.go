@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
-func addFile(t *testing.T, s *Store, p Principal, name, text string) File {
+func addFile(t *testing.T, s *Store, p identity.Principal, name, text string) File {
 	t.Helper()
 	f, err := s.AddFile(t.Context(), p, File{Name: name, MediaType: "text/plain", Bytes: int64(len(text))}, []byte(text))
 	if err != nil {
@@ -18,7 +19,7 @@ func addFile(t *testing.T, s *Store, p Principal, name, text string) File {
 	return f
 }
 
-func addPicture(t *testing.T, s *Store, p Principal, name, data string) File {
+func addPicture(t *testing.T, s *Store, p identity.Principal, name, data string) File {
 	t.Helper()
 	f, err := s.AddPicture(t.Context(), p, File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, []byte(data))
 	if err != nil {
@@ -28,7 +29,7 @@ func addPicture(t *testing.T, s *Store, p Principal, name, data string) File {
 }
 
 // sendFiles begins and ends a run whose message carries the files.
-func sendFiles(t *testing.T, s *Store, p Principal, session string, files ...string) Begun {
+func sendFiles(t *testing.T, s *Store, p identity.Principal, session string, files ...string) Begun {
 	t.Helper()
 	b, err := s.BeginRun(t.Context(), p, BeginRun{SessionID: session, Text: "look", Files: files, Models: []string{"m"}})
 	if err != nil {
@@ -45,7 +46,7 @@ func TestAMessageCarriesItsFiles(t *testing.T) {
 	s := openTest(t, Options{})
 	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
 	f := addFile(t, s, ada, "zahlen.csv", "a;b\nö;2\n")
-	if f.Characters != 8 || f.TextBytes != 9 || f.Lines != 2 || f.Owner != ada.UserID {
+	if f.Characters != 8 || f.TextBytes != 9 || f.Lines != 2 || f.Owner != ada.UserID() {
 		t.Errorf("the record is %+v", f)
 	}
 	b := sendFiles(t, s, ada, "", f.ID)
@@ -120,7 +121,7 @@ func TestRemovingAUserRemovesMemoriesAndFiles(t *testing.T) {
 	addMemory(t, s, ada, "I drink tea.")
 	sendFiles(t, s, ada, "", addFile(t, s, ada, "a", "1").ID)
 	addFile(t, s, ada, "unsent", "2")
-	if err := s.RemoveUser(t.Context(), ada.UserID); err != nil {
+	if err := s.RemoveUser(t.Context(), ada.UserID()); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles, tableAgents, tableAgentNames} {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -42,12 +43,12 @@ type Memory struct {
 // is returned and added is false. It returns ErrInvalid for a text that is
 // empty, too long or not UTF-8, ErrFull when there are MaxMemories, and
 // ErrNotFound when the user does not exist.
-func (s *Store) AddMemory(ctx context.Context, p Principal, record Memory) (m Memory, added bool, err error) {
+func (s *Store) AddMemory(ctx context.Context, p identity.Principal, record Memory) (m Memory, added bool, err error) {
 	if record.Text, err = memoryText(record.Text); err != nil {
 		return Memory{}, false, err
 	}
 	err = s.update(ctx, func(tx *bbolt.Tx) error {
-		if err := p.known(tx); err != nil {
+		if err := known(tx, p); err != nil {
 			return err
 		}
 		known, _ := memoriesOf(tx, p) // one that cannot be read is not the same
@@ -61,11 +62,11 @@ func (s *Store) AddMemory(ctx context.Context, p Principal, record Memory) (m Me
 			return full("there are %d memories already, which is all that are kept", len(known))
 		}
 		now := s.clock()
-		m, added = Memory{ID: s.newID("mem"), Owner: p.UserID, Text: record.Text, Plugin: record.Plugin,
+		m, added = Memory{ID: s.newID("mem"), Owner: p.UserID(), Text: record.Text, Plugin: record.Plugin,
 			Session: record.Session, Labels: record.Labels, CreatedAt: now, UpdatedAt: now}, true
 		return errors.Join(
 			tableMemories.put(tx, m.ID, m),
-			tableOwnerMemories.putRaw(tx, join(p.UserID, m.ID), []byte{}))
+			tableOwnerMemories.putRaw(tx, join(p.UserID(), m.ID), []byte{}))
 	})
 	if err != nil {
 		return Memory{}, false, err
@@ -89,7 +90,7 @@ func memoryText(text string) (string, error) {
 
 // Memories returns the principal's memories, the last updated first. Records
 // that cannot be read are left out and named in the error.
-func (s *Store) Memories(ctx context.Context, p Principal) ([]Memory, error) {
+func (s *Store) Memories(ctx context.Context, p identity.Principal) ([]Memory, error) {
 	var memories []Memory
 	var bad error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
@@ -99,13 +100,13 @@ func (s *Store) Memories(ctx context.Context, p Principal) ([]Memory, error) {
 	return memories, errors.Join(bad, err)
 }
 
-func memoriesOf(tx *bbolt.Tx, p Principal) ([]Memory, error) {
-	if p.UserID == "" {
+func memoriesOf(tx *bbolt.Tx, p identity.Principal) ([]Memory, error) {
+	if p.UserID() == "" {
 		return nil, nil
 	}
 	var memories []Memory
 	var bad []error
-	for _, id := range tableOwnerMemories.tails(tx, p.UserID+"/") {
+	for _, id := range tableOwnerMemories.tails(tx, p.UserID()+"/") {
 		m, err := ownMemory(tx, p, id)
 		if err != nil {
 			bad = append(bad, err)
@@ -119,9 +120,9 @@ func memoriesOf(tx *bbolt.Tx, p Principal) ([]Memory, error) {
 	return memories, errors.Join(bad...)
 }
 
-func ownMemory(tx *bbolt.Tx, p Principal, id string) (Memory, error) {
+func ownMemory(tx *bbolt.Tx, p identity.Principal, id string) (Memory, error) {
 	m, err := get[Memory](tx, tableMemories, id)
-	if err == ErrNotFound || err == nil && !p.owns(m.Owner) {
+	if err == ErrNotFound || err == nil && !p.Owns(m.Owner) {
 		return Memory{}, notFound("memory", id)
 	}
 	return m, err
@@ -130,7 +131,7 @@ func ownMemory(tx *bbolt.Tx, p Principal, id string) (Memory, error) {
 // UpdateMemory gives a memory another text; plugin is who wrote it, "" for the
 // person, and labels are its labels. It returns ErrInvalid as AddMemory does, and
 // ErrNotFound.
-func (s *Store) UpdateMemory(ctx context.Context, p Principal, id, text, plugin string, labels []string) (Memory, error) {
+func (s *Store) UpdateMemory(ctx context.Context, p identity.Principal, id, text, plugin string, labels []string) (Memory, error) {
 	text, err := memoryText(text)
 	if err != nil {
 		return Memory{}, err
@@ -151,7 +152,7 @@ func (s *Store) UpdateMemory(ctx context.Context, p Principal, id, text, plugin 
 
 // DeleteMemory deletes a memory for good and returns what it was, or
 // ErrNotFound.
-func (s *Store) DeleteMemory(ctx context.Context, p Principal, id string) (Memory, error) {
+func (s *Store) DeleteMemory(ctx context.Context, p identity.Principal, id string) (Memory, error) {
 	var m Memory
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
 		if m, err = ownMemory(tx, p, id); err != nil {

@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
-func addMemory(t *testing.T, s *Store, p Principal, text string) Memory {
+func addMemory(t *testing.T, s *Store, p identity.Principal, text string) Memory {
 	t.Helper()
 	m, _, err := s.AddMemory(t.Context(), p, Memory{Text: text})
 	if err != nil {
@@ -38,7 +39,10 @@ func TestMemoriesAreListedNewestFirstAndToTheirOwnerOnly(t *testing.T) {
 	for _, err := range []error{
 		func() error { _, err := s.UpdateMemory(t.Context(), eve, tea.ID, "mine", "", nil); return err }(),
 		func() error { _, err := s.DeleteMemory(t.Context(), eve, tea.ID); return err }(),
-		func() error { _, _, err := s.AddMemory(t.Context(), Principal{}, Memory{Text: "x"}); return err }(),
+		func() error {
+			_, _, err := s.AddMemory(t.Context(), identity.Principal{}, Memory{Text: "x"})
+			return err
+		}(),
 	} {
 		if !errors.Is(err, ErrNotFound) {
 			t.Errorf("got %v, want ErrNotFound", err)
@@ -78,8 +82,8 @@ func TestMemoriesHaveALimit(t *testing.T) {
 	ada := newUser(t, s, "ada")
 	err := s.update(t.Context(), func(tx *bbolt.Tx) error {
 		for range MaxMemories {
-			m := Memory{ID: s.newID("mem"), Owner: ada.UserID, Text: s.newID("text")}
-			if err := errors.Join(tableMemories.put(tx, m.ID, m), tableOwnerMemories.putRaw(tx, join(ada.UserID, m.ID), nil)); err != nil {
+			m := Memory{ID: s.newID("mem"), Owner: ada.UserID(), Text: s.newID("text")}
+			if err := errors.Join(tableMemories.put(tx, m.ID, m), tableOwnerMemories.putRaw(tx, join(ada.UserID(), m.ID), nil)); err != nil {
 				return err
 			}
 		}

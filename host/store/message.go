@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -127,7 +128,7 @@ type Citation struct {
 }
 
 // Message returns a message, or ErrNotFound.
-func (s *Store) Message(ctx context.Context, p Principal, id string) (Message, error) {
+func (s *Store) Message(ctx context.Context, p identity.Principal, id string) (Message, error) {
 	var message Message
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
 		message, err = ownMessage(tx, p, id)
@@ -136,9 +137,9 @@ func (s *Store) Message(ctx context.Context, p Principal, id string) (Message, e
 	return message, err
 }
 
-func ownMessage(tx *bbolt.Tx, p Principal, id string) (Message, error) {
+func ownMessage(tx *bbolt.Tx, p identity.Principal, id string) (Message, error) {
 	message, err := get[Message](tx, tableMessages, id)
-	if err == ErrNotFound || err == nil && !p.owns(message.Owner) {
+	if err == ErrNotFound || err == nil && !p.Owns(message.Owner) {
 		return Message{}, notFound("message", id)
 	}
 	return message, err
@@ -166,7 +167,7 @@ func putMessage(tx *bbolt.Tx, m Message) error {
 
 // Messages returns all messages of a session's tree, oldest first. Messages
 // that cannot be read are left out and named in the error.
-func (s *Store) Messages(ctx context.Context, p Principal, sessionID string) ([]Message, error) {
+func (s *Store) Messages(ctx context.Context, p identity.Principal, sessionID string) ([]Message, error) {
 	var messages []Message
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
@@ -188,7 +189,7 @@ func (s *Store) Messages(ctx context.Context, p Principal, sessionID string) ([]
 
 // Branch returns the path of messages from the root to the leaf; an empty leaf
 // means the session's own. It is empty for a session without messages.
-func (s *Store) Branch(ctx context.Context, p Principal, sessionID, leafMessageID string) ([]Message, error) {
+func (s *Store) Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]Message, error) {
 	var path []Message
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
 		session, err := ownSession(tx, p, sessionID)

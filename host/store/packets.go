@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -110,7 +111,7 @@ func deletePackets(tx *bbolt.Tx, runID string) error {
 
 // Packets returns what is on disk of a run's log after the packet with number
 // after: at most limit entries, all if limit is 0. The entries are the caller's.
-func (s *Store) Packets(ctx context.Context, p Principal, runID string, after int64, limit int) (epoch int64, entries []PacketEntry, err error) {
+func (s *Store) Packets(ctx context.Context, p identity.Principal, runID string, after int64, limit int) (epoch int64, entries []PacketEntry, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		run, err := ownRun(tx, p, runID)
 		if err != nil {

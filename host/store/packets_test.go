@@ -115,7 +115,7 @@ func TestFinishIsOnceAndFirstWins(t *testing.T) {
 		t.Errorf("the answer of which nothing was said is %+v, %v", left, err)
 	}
 	calls, err := s.ToolCalls(t.Context(), ada, b.Run.ID)
-	if err != nil || len(calls) != 1 || calls[0].Owner != ada.UserID || string(calls[0].Arguments) != `{"a":1}` || string(calls[0].HostCalls) != `"[broken"` {
+	if err != nil || len(calls) != 1 || calls[0].Owner != ada.UserID() || string(calls[0].Arguments) != `{"a":1}` || string(calls[0].HostCalls) != `"[broken"` {
 		t.Errorf("got calls %+v, %v", calls, err)
 	}
 	_, err = s.LiveRun(t.Context(), ada, b.Session.ID)

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 // runChild is the main function of this binary as another process.
@@ -50,7 +52,7 @@ func writeForever(s *Store) {
 		wg.Go(func() {
 			for turn := 0; ; turn++ {
 				text := fmt.Sprintf("question-%d-%d-%d", os.Getpid(), worker, turn)
-				b, err := s.BeginRun(ctx, owner.Principal(), BeginRun{Text: text, Models: []string{"m"}})
+				b, err := s.BeginRun(ctx, owner.Principal(identity.Command), BeginRun{Text: text, Models: []string{"m"}})
 				if err != nil {
 					panic(err)
 				}
@@ -213,12 +215,12 @@ func compareAcknowledged(t *testing.T, s *Store, all *acknowledged) {
 		t.Fatal(err)
 	}
 	for id, text := range all.texts {
-		if m, err := s.Message(t.Context(), owner.Principal(), id); err != nil || m.Text != text {
+		if m, err := s.Message(t.Context(), owner.Principal(identity.Command), id); err != nil || m.Text != text {
 			t.Errorf("message %s is %q, %v, want %q", id, m.Text, err, text)
 		}
 	}
 	for run, last := range all.packets {
-		_, entries, err := s.Packets(t.Context(), owner.Principal(), run, 0, 0)
+		_, entries, err := s.Packets(t.Context(), owner.Principal(identity.Command), run, 0, 0)
 		var want int
 		if _, err := fmt.Sscan(last, &want); err != nil {
 			t.Fatal(err)
@@ -231,7 +233,7 @@ func compareAcknowledged(t *testing.T, s *Store, all *acknowledged) {
 				t.Errorf("run %s, packet %d: %d %s", run, i+1, e.Seq, e.JSON)
 			}
 		}
-		if r, err := s.Run(t.Context(), owner.Principal(), run); err != nil || all.finished[run] && r.StopReason != StatusCompleted {
+		if r, err := s.Run(t.Context(), owner.Principal(identity.Command), run); err != nil || all.finished[run] && r.StopReason != StatusCompleted {
 			t.Errorf("run %s is %+v, %v", run, r, err)
 		}
 	}
@@ -245,7 +247,7 @@ func recoverRuns(t *testing.T, s *Store, all *acknowledged) {
 		t.Fatal(err)
 	}
 	for _, run := range runs {
-		p := Principal{UserID: run.Owner}
+		p := identity.ForUser(run.Owner, "a test")
 		_, entries, err := s.Packets(t.Context(), p, run.ID, 0, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -259,7 +261,7 @@ func recoverRuns(t *testing.T, s *Store, all *acknowledged) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := s.Run(t.Context(), owner.Principal(), run); err != nil || r.Live() {
+		if r, err := s.Run(t.Context(), owner.Principal(identity.Command), run); err != nil || r.Live() {
 			t.Errorf("run %s is %+v, %v, want it ended", run, r, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -53,7 +54,7 @@ type Finish struct {
 }
 
 // Run returns a run, or ErrNotFound.
-func (s *Store) Run(ctx context.Context, p Principal, id string) (Run, error) {
+func (s *Store) Run(ctx context.Context, p identity.Principal, id string) (Run, error) {
 	var run Run
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
 		run, err = ownRun(tx, p, id)
@@ -63,13 +64,13 @@ func (s *Store) Run(ctx context.Context, p Principal, id string) (Run, error) {
 }
 
 // LiveRun returns the live run of a session, or ErrNotFound when it has none.
-func (s *Store) LiveRun(ctx context.Context, p Principal, sessionID string) (Run, error) {
+func (s *Store) LiveRun(ctx context.Context, p identity.Principal, sessionID string) (Run, error) {
 	return s.sessionRun(ctx, p, sessionID, liveRun)
 }
 
 // LatestRun returns the newest run of a session, live or not, or ErrNotFound
 // when it has none.
-func (s *Store) LatestRun(ctx context.Context, p Principal, sessionID string) (Run, error) {
+func (s *Store) LatestRun(ctx context.Context, p identity.Principal, sessionID string) (Run, error) {
 	return s.sessionRun(ctx, p, sessionID, func(tx *bbolt.Tx, session string) string {
 		runs := tableSessionRuns.tails(tx, session+"/")
 		if len(runs) == 0 {
@@ -79,7 +80,7 @@ func (s *Store) LatestRun(ctx context.Context, p Principal, sessionID string) (R
 	})
 }
 
-func (s *Store) sessionRun(ctx context.Context, p Principal, sessionID string, which func(*bbolt.Tx, string) string) (Run, error) {
+func (s *Store) sessionRun(ctx context.Context, p identity.Principal, sessionID string, which func(*bbolt.Tx, string) string) (Run, error) {
 	var run Run
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
 		if _, err := ownSession(tx, p, sessionID); err != nil {
@@ -96,9 +97,9 @@ func (s *Store) sessionRun(ctx context.Context, p Principal, sessionID string, w
 	return run, err
 }
 
-func ownRun(tx *bbolt.Tx, p Principal, id string) (Run, error) {
+func ownRun(tx *bbolt.Tx, p identity.Principal, id string) (Run, error) {
 	run, err := get[Run](tx, tableRuns, id)
-	if err == ErrNotFound || err == nil && !p.owns(run.Owner) {
+	if err == ErrNotFound || err == nil && !p.Owns(run.Owner) {
 		return Run{}, notFound("run", id)
 	}
 	if err == nil && run.Live() {

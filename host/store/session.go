@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -25,7 +26,7 @@ type Session struct {
 }
 
 // Session returns a session, or ErrNotFound.
-func (s *Store) Session(ctx context.Context, p Principal, id string) (Session, error) {
+func (s *Store) Session(ctx context.Context, p identity.Principal, id string) (Session, error) {
 	var session Session
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
 		session, err = ownSession(tx, p, id)
@@ -34,9 +35,9 @@ func (s *Store) Session(ctx context.Context, p Principal, id string) (Session, e
 	return session, err
 }
 
-func ownSession(tx *bbolt.Tx, p Principal, id string) (Session, error) {
+func ownSession(tx *bbolt.Tx, p identity.Principal, id string) (Session, error) {
 	session, err := get[Session](tx, tableSessions, id)
-	if err == ErrNotFound || err == nil && !p.owns(session.Owner) {
+	if err == ErrNotFound || err == nil && !p.Owns(session.Owner) {
 		return Session{}, notFound("session", id)
 	}
 	return session, err
@@ -46,14 +47,14 @@ func ownSession(tx *bbolt.Tx, p Principal, id string) (Session, error) {
 // last updated first: at most limit of them (all if limit is 0) and only those after the session before, if
 // that is not empty. Sessions that cannot be read are left out and named in the
 // error.
-func (s *Store) Sessions(ctx context.Context, p Principal, limit int, before string) ([]Session, error) {
+func (s *Store) Sessions(ctx context.Context, p identity.Principal, limit int, before string) ([]Session, error) {
 	var sessions []Session
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if p.UserID == "" {
+		if p.UserID() == "" {
 			return nil
 		}
-		prefix := p.UserID + "/"
+		prefix := p.UserID() + "/"
 		end := prefix + "~" // sorts after every digit, and after pinned
 		if before != "" {
 			session, err := ownSession(tx, p, before)
@@ -119,7 +120,7 @@ func putSession(tx *bbolt.Tx, old, session Session) error {
 }
 
 // RenameSession sets the title. The session keeps its place in the list.
-func (s *Store) RenameSession(ctx context.Context, p Principal, id, title string) (Session, error) {
+func (s *Store) RenameSession(ctx context.Context, p identity.Principal, id, title string) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
 		if session, err = ownSession(tx, p, id); err != nil {
@@ -133,7 +134,7 @@ func (s *Store) RenameSession(ctx context.Context, p Principal, id, title string
 
 // PinSession puts a session before the others in the list, or back among them. It
 // returns ErrNotFound.
-func (s *Store) PinSession(ctx context.Context, p Principal, id string, pin bool) (Session, error) {
+func (s *Store) PinSession(ctx context.Context, p identity.Principal, id string, pin bool) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
 		if session, err = ownSession(tx, p, id); err != nil {
@@ -149,7 +150,7 @@ func (s *Store) PinSession(ctx context.Context, p Principal, id string, pin bool
 // DeleteSession deletes a session with its messages, runs, packets and tool
 // calls, and the files that no other session carries. It returns ErrNotFound, and a *BusyError while a run of it is live:
 // stop the run first.
-func (s *Store) DeleteSession(ctx context.Context, p Principal, id string) error {
+func (s *Store) DeleteSession(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		session, err := ownSession(tx, p, id)
 		if err != nil {
@@ -190,7 +191,7 @@ func deleteSession(tx *bbolt.Tx, orderKey, id string) error {
 // SelectLeaf lets the conversation go on with the branch that holds the
 // message: the leaf becomes the message itself or, where others follow it, the
 // end of its newest continuation.
-func (s *Store) SelectLeaf(ctx context.Context, p Principal, sessionID, messageID string) (Session, error) {
+func (s *Store) SelectLeaf(ctx context.Context, p identity.Principal, sessionID, messageID string) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
 		if session, err = ownSession(tx, p, sessionID); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 )
@@ -75,17 +76,17 @@ func expectSound(t interface {
 	}
 }
 
-func newUser(t *testing.T, s *Store, name string) Principal {
+func newUser(t *testing.T, s *Store, name string) identity.Principal {
 	t.Helper()
 	u, err := s.CreateUser(t.Context(), name, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return u.Principal()
+	return u.Principal(identity.Command)
 }
 
 // ask begins a run with one model in a session ("" for a new one).
-func ask(t *testing.T, s *Store, p Principal, session, text string) Begun {
+func ask(t *testing.T, s *Store, p identity.Principal, session, text string) Begun {
 	t.Helper()
 	b, err := s.BeginRun(t.Context(), p, BeginRun{SessionID: session, Text: text, Models: []string{"m"}})
 	if err != nil {
@@ -170,7 +171,7 @@ func TestOpenRefusesNewerSchemaAndLeavesTheFile(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	err = db.View(func(tx *bbolt.Tx) error {
-		if !tableUsers.has(tx, p.UserID) {
+		if !tableUsers.has(tx, p.UserID()) {
 			t.Error("the user is gone")
 		}
 		return nil

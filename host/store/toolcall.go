@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -32,7 +33,7 @@ type ToolCall struct {
 // ToolCalls returns the calls of a run, in the order in which they were made;
 // they are there once the run has finished. Calls that cannot be read are left
 // out and named in the error.
-func (s *Store) ToolCalls(ctx context.Context, p Principal, runID string) ([]ToolCall, error) {
+func (s *Store) ToolCalls(ctx context.Context, p identity.Principal, runID string) ([]ToolCall, error) {
 	var calls []ToolCall
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {

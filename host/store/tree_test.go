@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 )
@@ -116,7 +117,7 @@ func TestMessageTree(t *testing.T) {
 // every other level.
 func answer(m *treeModel, id string) bool { return len(m.path(id))%2 == 0 }
 
-func compareTree(t *testing.T, rt *rapid.T, s *Store, p Principal, session string, m *treeModel) {
+func compareTree(t *testing.T, rt *rapid.T, s *Store, p identity.Principal, session string, m *treeModel) {
 	all, err := s.Messages(t.Context(), p, session)
 	if err != nil || !reflect.DeepEqual(ids(all), m.order) {
 		rt.Fatalf("messages are %v, %v, want %v", ids(all), err, m.order)
@@ -261,7 +262,7 @@ func TestAnothersRecordsAreNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, session, message, run := t.Context(), b.Session.ID, b.Responses[0].ID, b.Run.ID
-	for _, p := range []Principal{newUser(t, s, "eve"), {UserID: newUser(t, s, "op").UserID, Operator: true}, {}, {Operator: true}} {
+	for _, p := range []identity.Principal{newUser(t, s, "eve"), identity.New(identity.Account{ID: newUser(t, s, "op").UserID(), Roles: []identity.Role{identity.Operator}}, identity.Command), {}, identity.ForHost("a test")} {
 		for name, err := range map[string]error{
 			"Session":        second(s.Session(ctx, p, session)),
 			"RenameSession":  second(s.RenameSession(ctx, p, session, "x")),

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"go.etcd.io/bbolt"
 )
 
@@ -27,8 +28,14 @@ type User struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Principal returns who the user is when they ask.
-func (u User) Principal() Principal { return Principal{UserID: u.ID, Operator: u.Operator} }
+// Principal returns who the user is when they ask by way of origin.
+func (u User) Principal(origin identity.Origin) identity.Principal {
+	var roles []identity.Role
+	if u.Operator {
+		roles = append(roles, identity.Operator)
+	}
+	return identity.New(identity.Account{ID: u.ID, Roles: roles}, origin)
+}
 
 // CreateUser adds a user. It returns ErrExists when the name is taken and
 // ErrInvalid when it is not a name.
@@ -69,7 +76,7 @@ func validName(name string) bool {
 
 // Users returns all users, oldest first, to an operator, and to anybody else
 // only themselves.
-func (s *Store) Users(ctx context.Context, p Principal) ([]User, error) {
+func (s *Store) Users(ctx context.Context, p identity.Principal) ([]User, error) {
 	var users []User
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
@@ -77,7 +84,7 @@ func (s *Store) Users(ctx context.Context, p Principal) ([]User, error) {
 			user, err := decode[User](tableUsers, key, data)
 			if err != nil {
 				bad = append(bad, err)
-			} else if p.Operator || p.owns(user.ID) {
+			} else if p.Operator() || p.Owns(user.ID) {
 				users = append(users, user)
 			}
 			return true

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 func TestEnsureOwnerCreatesOneOperatorOnce(t *testing.T) {
@@ -49,9 +51,9 @@ func TestOnlyOperatorsSeeOtherUsers(t *testing.T) {
 	}
 	ada := newUser(t, s, "ada")
 	for _, c := range []struct {
-		p    Principal
+		p    identity.Principal
 		want int
-	}{{owner.Principal(), 2}, {ada, 1}, {Principal{}, 0}} {
+	}{{owner.Principal(identity.Command), 2}, {ada, 1}, {identity.Principal{}, 0}} {
 		users, err := s.Users(t.Context(), c.p)
 		if err != nil || len(users) != c.want {
 			t.Errorf("%+v sees %v, %v, want %d", c.p, users, err, c.want)
@@ -75,9 +77,9 @@ func TestRemoveUserLeavesNothingOfThem(t *testing.T) {
 	if _, err := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a/b.md"}, []byte("text")); err != nil {
 		t.Fatal(err)
 	}
-	expectError(t, s.RemoveUser(t.Context(), ada.UserID), ErrBusy)
+	expectError(t, s.RemoveUser(t.Context(), ada.UserID()), ErrBusy)
 	complete(t, s, b, "hi")
-	if err := s.RemoveUser(t.Context(), ada.UserID); err != nil {
+	if err := s.RemoveUser(t.Context(), ada.UserID()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.UserByCookie(t.Context(), cookie)
@@ -91,14 +93,14 @@ func TestRemoveUserLeavesNothingOfThem(t *testing.T) {
 }
 
 // signIn goes through a link and returns the cookie.
-func signIn(t *testing.T, s *Store, p Principal) string {
+func signIn(t *testing.T, s *Store, p identity.Principal) string {
 	t.Helper()
-	token, _, err := s.CreateLink(t.Context(), p.UserID, time.Hour)
+	token, _, err := s.CreateLink(t.Context(), p.UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cookie, u, err := s.RedeemLink(t.Context(), token)
-	if err != nil || u.ID != p.UserID {
+	if err != nil || u.ID != p.UserID() {
 		t.Fatalf("got %+v, %v", u, err)
 	}
 	return cookie
@@ -107,7 +109,7 @@ func signIn(t *testing.T, s *Store, p Principal) string {
 func TestLinkIsGoodForOneBrowserOnly(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
-	token, _, err := s.CreateLink(t.Context(), ada.UserID, time.Hour)
+	token, _, err := s.CreateLink(t.Context(), ada.UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +142,7 @@ func TestLinksAndCookiesExpire(t *testing.T) {
 	clock := newClock()
 	s := openTest(t, Options{Now: clock.now})
 	ada := newUser(t, s, "ada")
-	token, expires, err := s.CreateLink(t.Context(), ada.UserID, time.Hour)
+	token, expires, err := s.CreateLink(t.Context(), ada.UserID(), time.Hour)
 	if err != nil || !expires.Equal(clock.now().Add(time.Hour)) {
 		t.Fatalf("expires %v, %v", expires, err)
 	}
@@ -165,7 +167,7 @@ func TestRevokedCookieIsSignedOut(t *testing.T) {
 	}
 	_, err := s.UserByCookie(t.Context(), cookie)
 	expectError(t, err, ErrNotFound)
-	if u, err := s.UserByCookie(t.Context(), other); err != nil || u.ID != ada.UserID {
+	if u, err := s.UserByCookie(t.Context(), other); err != nil || u.ID != ada.UserID() {
 		t.Errorf("the other browser got %+v, %v", u, err)
 	}
 }
@@ -173,7 +175,7 @@ func TestRevokedCookieIsSignedOut(t *testing.T) {
 func TestSecretsAreNotInTheFile(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
-	token, _, err := s.CreateLink(t.Context(), ada.UserID, time.Hour)
+	token, _, err := s.CreateLink(t.Context(), ada.UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

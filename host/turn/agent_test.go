@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -56,7 +57,7 @@ func TestAForcedToolMustBeOneOfTheAgents(t *testing.T) {
 func TestAnAgentGivesNobodyMoreTools(t *testing.T) {
 	f := newFixture(t)
 	f.Tools = func(_ context.Context, user string) ([]tool.Tool, error) {
-		if user == f.owner.UserID {
+		if user == f.owner.UserID() {
 			return []tool.Tool{f.search, clockTool{}}, nil
 		}
 		return []tool.Tool{clockTool{}}, nil
@@ -66,7 +67,7 @@ func TestAnAgentGivesNobodyMoreTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	agent := f.addAgent(store.Agent{Name: "Finder", Tools: []string{"internal_search"}})
-	for i, p := range []store.Principal{f.owner, eve.Principal()} {
+	for i, p := range []identity.Principal{f.owner, eve.Principal(identity.Command)} {
 		f.server.Add(llmtest.Answer().Text("x"))
 		ack, err := f.Send(t.Context(), p, Send{Text: "x", AgentID: agent})
 		if err != nil {
@@ -76,7 +77,7 @@ func TestAnAgentGivesNobodyMoreTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := f.server.Requests()[i]; len(r.Body.Tools) != 1-i {
-			t.Errorf("%s is offered %+v", p.UserID, r.Body.Tools)
+			t.Errorf("%s is offered %+v", p.UserID(), r.Body.Tools)
 		}
 	}
 }

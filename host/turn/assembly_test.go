@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -36,7 +37,7 @@ func TestToolsThatTheRequestAllowsAndAreNotThereAreNoticed(t *testing.T) {
 
 func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 	f := newFixture(t)
-	f.Screen = func(_ context.Context, _ store.Principal, text string) (Screened, error) {
+	f.Screen = func(_ context.Context, _ identity.Principal, text string) (Screened, error) {
 		switch {
 		case strings.Contains(text, "forbidden"):
 			return Screened{}, &Error{Code: CodeRefused, Message: "Such messages are not taken here."}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/runlog"
-	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
 // Cursor reads a run's log, live or stored, from one place on. It is not safe
@@ -27,7 +27,7 @@ type Cursor struct {
 
 // Open returns a cursor after a place in a run's log. epoch 0 means whichever
 // there is. A run that is not p's is unknown_run.
-func (s *Service) Open(ctx context.Context, p store.Principal, run string, epoch, after int64) (*Cursor, error) {
+func (s *Service) Open(ctx context.Context, p identity.Principal, run string, epoch, after int64) (*Cursor, error) {
 	if l, ok := s.find(p, run); ok {
 		c := &Cursor{log: l.log}
 		c.seek(l.log.Epoch(), epoch, after)

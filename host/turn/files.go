@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -39,7 +40,7 @@ type file struct {
 }
 
 // checkFiles says which of the files is not there, before anything is stored.
-func (s *Service) checkFiles(ctx context.Context, p store.Principal, ids []string) error {
+func (s *Service) checkFiles(ctx context.Context, p identity.Principal, ids []string) error {
 	if len(ids) > store.MaxMessageFiles {
 		return invalid("A message carries at most %d files; this one has %d.", store.MaxMessageFiles, len(ids))
 	}
@@ -60,7 +61,7 @@ func (s *Service) checkFiles(ctx context.Context, p store.Principal, ids []strin
 
 // loadFiles loads the files of a branch, those of the last messages first: what a
 // person asks about is most often what they showed last.
-func (s *Service) loadFiles(ctx context.Context, p store.Principal, branch []store.Message) (map[string]file, error) {
+func (s *Service) loadFiles(ctx context.Context, p identity.Principal, branch []store.Message) (map[string]file, error) {
 	files := map[string]file{}
 	left := int64(maxLoadedBytes)
 	pictures, pictureBytes := maxPictures, int64(maxPictureBytes)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -16,7 +17,7 @@ type Continue struct {
 }
 
 // Continue goes on with an answer that ended early, in the same message.
-func (s *Service) Continue(ctx context.Context, p store.Principal, in Continue) (Ack, error) {
+func (s *Service) Continue(ctx context.Context, p identity.Principal, in Continue) (Ack, error) {
 	return s.goOn(ctx, p, in, false)
 }
 
@@ -24,7 +25,7 @@ func (s *Service) Continue(ctx context.Context, p store.Principal, in Continue) 
 // answer whose calls were held back while models were compared, and nothing follows
 // it, these calls run now, once, and the answer goes on: runs then is true, and the
 // Ack is that of the run.
-func (s *Service) Select(ctx context.Context, p store.Principal, in Continue) (ack Ack, runs bool, err error) {
+func (s *Service) Select(ctx context.Context, p identity.Principal, in Continue) (ack Ack, runs bool, err error) {
 	m, err := s.Store.Message(ctx, p, in.MessageID)
 	if err != nil {
 		return Ack{}, false, s.fault(err, CodeUnknownMessage)
@@ -41,7 +42,7 @@ func (s *Service) Select(ctx context.Context, p store.Principal, in Continue) (a
 	return Ack{}, false, nil
 }
 
-func (s *Service) goOn(ctx context.Context, p store.Principal, in Continue, onlyHeld bool) (Ack, error) {
+func (s *Service) goOn(ctx context.Context, p identity.Principal, in Continue, onlyHeld bool) (Ack, error) {
 	if in.MessageID == "" {
 		return Ack{}, invalid("Say which answer is to go on.")
 	}

@@ -3,14 +3,14 @@ package turn
 import (
 	"context"
 
-	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/window"
 )
 
 // memories loads what is remembered about the person. Without them an answer is
 // poorer, not wrong, so what cannot be read is logged and left out.
-func (s *Service) memories(ctx context.Context, p store.Principal) []window.Memory {
+func (s *Service) memories(ctx context.Context, p identity.Principal) []window.Memory {
 	list, err := s.Store.Memories(ctx, p)
 	if err != nil && ctx.Err() == nil {
 		s.Logger.Error("memories cannot be read", "error", err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -26,7 +27,7 @@ func (k keeper) Call(ctx context.Context, in tool.Invocation) (tool.Result, erro
 	if err := json.Unmarshal(in.Arguments, &args); err != nil {
 		return tool.Result{}, err
 	}
-	m, _, err := k.store.AddMemory(ctx, store.Principal{UserID: in.User}, store.Memory{Text: args.Text})
+	m, _, err := k.store.AddMemory(ctx, identity.ForUser(in.User, "a tool call"), store.Memory{Text: args.Text})
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -181,11 +182,11 @@ func TestFilesThatAreNotThereAreRefusedBeforeAnythingIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		p     store.Principal
+		p     identity.Principal
 		files []string
 		code  string
 	}{
-		"unknown": {f.owner, []string{"f_0"}, CodeUnknownFile}, "another's": {other.Principal(), []string{file.ID}, CodeUnknownFile},
+		"unknown": {f.owner, []string{"f_0"}, CodeUnknownFile}, "another's": {other.Principal(identity.Command), []string{file.ID}, CodeUnknownFile},
 		"twice": {f.owner, []string{file.ID, file.ID}, CodeInvalid}, "too many": {f.owner, make([]string, store.MaxMessageFiles+1), CodeInvalid},
 	} {
 		_, err := f.Send(t.Context(), c.p, Send{Text: "x", Files: c.files})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/anthropic"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
@@ -208,7 +209,7 @@ func TestAnothersPictureIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.Send(t.Context(), eve.Principal(), Send{Text: "x", Files: []string{boat.ID}})
+	_, err = f.Send(t.Context(), eve.Principal(identity.Command), Send{Text: "x", Files: []string{boat.ID}})
 	if fault, ok := err.(*Error); !ok || fault.Code != CodeUnknownFile {
 		t.Errorf("%v", err)
 	}

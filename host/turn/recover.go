@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -29,7 +30,7 @@ func (s *Service) Recover(ctx context.Context) error {
 }
 
 func (s *Service) recover(ctx context.Context, run store.Run) error {
-	owner := store.Principal{UserID: run.Owner}
+	owner := identity.ForUser(run.Owner, "recover a run")
 	_, entries, err := s.Store.Packets(ctx, owner, run.ID, 0, 0)
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func begun(packets []packet.Packet) bool {
 }
 
 // beginning is how a log begins whose packets were lost.
-func (s *Service) beginning(ctx context.Context, owner store.Principal, run store.Run) []packet.Packet {
+func (s *Service) beginning(ctx context.Context, owner identity.Principal, run store.Run) []packet.Packet {
 	started := packet.RunStarted{UserMessageID: run.UserMessage, Responses: []packet.Response{}}
 	for i, id := range run.Responses {
 		response := packet.Response{ModelIndex: i, MessageID: id}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -382,11 +383,11 @@ func TestBadRequestsAreRefusedAndStoreNothing(t *testing.T) {
 	f.server.Add(llmtest.Answer().Text("hi"))
 	ack := f.send(Send{Text: "mine"})
 	f.read(ack.Run)
-	_, err = f.Send(t.Context(), other.Principal(), Send{Text: "x", SessionID: ack.SessionID})
+	_, err = f.Send(t.Context(), other.Principal(identity.Command), Send{Text: "x", SessionID: ack.SessionID})
 	wantCode(t, err, CodeUnknownSession)
-	_, err = f.Open(t.Context(), other.Principal(), ack.Run, 0, 0)
+	_, err = f.Open(t.Context(), other.Principal(identity.Command), ack.Run, 0, 0)
 	wantCode(t, err, CodeUnknownRun)
-	wantCode(t, f.Stop(t.Context(), other.Principal(), ack.Run, nil), CodeUnknownRun)
+	wantCode(t, f.Stop(t.Context(), other.Principal(identity.Command), ack.Run, nil), CodeUnknownRun)
 }
 
 func TestARepeatedRequestIsTheSameRun(t *testing.T) {

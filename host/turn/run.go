@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -50,7 +51,7 @@ type setup struct {
 
 // start makes the run durable and sets it going. No transaction is held from
 // here on.
-func (s *Service) start(ctx context.Context, p store.Principal, in store.BeginRun, set setup) (store.Begun, error) {
+func (s *Service) start(ctx context.Context, p identity.Principal, in store.BeginRun, set setup) (store.Begun, error) {
 	if err := s.enter(); err != nil {
 		return store.Begun{}, err
 	}
@@ -71,7 +72,7 @@ func (s *Service) start(ctx context.Context, p store.Principal, in store.BeginRu
 		defer s.running.Done()
 		s.work(live, p, set)
 	}()
-	s.Changed(p.UserID, begun.Session.ID)
+	s.Changed(p.UserID(), begun.Session.ID)
 	return begun, nil
 }
 
@@ -91,7 +92,7 @@ type worker struct {
 	ctx       context.Context
 	modelCtx  []context.Context
 	setup     setup
-	principal store.Principal
+	principal identity.Principal
 }
 
 // register makes the run known to readers and to Stop. A run that begins while
@@ -117,7 +118,7 @@ func (s *Service) register(begun store.Begun, models int) *worker {
 }
 
 // work is a run from its first packet to its persisted outcome.
-func (s *Service) work(w *worker, p store.Principal, set setup) {
+func (s *Service) work(w *worker, p identity.Principal, set setup) {
 	defer w.cancel(nil)
 	w.setup, w.principal = set, p
 	observed := s.observe(w.log)

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -74,7 +75,7 @@ type Ack struct {
 
 // Send takes a message. When it returns without an error the message is on disk
 // and the run goes on by itself, whoever watches.
-func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, error) {
+func (s *Service) Send(ctx context.Context, p identity.Principal, in Send) (Ack, error) {
 	if err := checkText(in.Text); err != nil {
 		return Ack{}, err
 	}
@@ -114,7 +115,7 @@ func (s *Service) Send(ctx context.Context, p store.Principal, in Send) (Ack, er
 // repeated returns the Ack of a request that was taken before. What it named, such as an
 // agent or a model, may be gone since: it was there when it counted. sent is the text of the
 // request, "" for none.
-func (s *Service) repeated(ctx context.Context, p store.Principal, request, body, sent string) (Ack, bool, error) {
+func (s *Service) repeated(ctx context.Context, p identity.Principal, request, body, sent string) (Ack, bool, error) {
 	begun, found, err := s.Store.Repeated(ctx, p, store.BeginRun{RequestID: request, BodyHash: body})
 	if err != nil {
 		return Ack{}, false, s.fault(err, CodeUnknownSession)
@@ -158,7 +159,7 @@ func allowed(names []string, forced string) []string {
 }
 
 // screen lets the hook see a message. What it makes of it is held to the same rules.
-func (s *Service) screen(ctx context.Context, p store.Principal, text string) (Screened, error) {
+func (s *Service) screen(ctx context.Context, p identity.Principal, text string) (Screened, error) {
 	if s.Screen == nil {
 		return Screened{Text: text}, nil
 	}
@@ -175,7 +176,7 @@ func (s *Service) screen(ctx context.Context, p store.Principal, text string) (S
 
 // Regenerate answers a message once more, by the same agent and with no other tools,
 // as a sibling of the earlier answer.
-func (s *Service) Regenerate(ctx context.Context, p store.Principal, in Regenerate) (Ack, error) {
+func (s *Service) Regenerate(ctx context.Context, p identity.Principal, in Regenerate) (Ack, error) {
 	if in.MessageID == "" {
 		return Ack{}, invalid("Say which message is to be answered again.")
 	}
@@ -216,7 +217,7 @@ func (sel selection) named() []string {
 
 // begin works out the setup of a run and sets it going. missing is the code for a
 // session or message that is not there; notices begin the run.
-func (s *Service) begin(ctx context.Context, p store.Principal, in store.BeginRun, names []string, sel selection, missing string, notices ...packet.Notice) (Ack, error) {
+func (s *Service) begin(ctx context.Context, p identity.Principal, in store.BeginRun, names []string, sel selection, missing string, notices ...packet.Notice) (Ack, error) {
 	agent, ofAgent, err := s.agent(ctx, &in)
 	if err != nil {
 		return Ack{}, err
@@ -282,8 +283,8 @@ func shown(name string) string {
 // has, cut down to the allow-list. A private conversation has none that reaches
 // memory. A forced tool has to be there; of what else the request names, or the agent
 // where the request names nothing, the person is told what is missing.
-func (s *Service) pick(ctx context.Context, p store.Principal, sel selection, private bool) (picked []tool.Tool, notices []packet.Notice, err error) {
-	there, err := s.Tools(ctx, p.UserID)
+func (s *Service) pick(ctx context.Context, p identity.Principal, sel selection, private bool) (picked []tool.Tool, notices []packet.Notice, err error) {
+	there, err := s.Tools(ctx, p.UserID())
 	if err != nil {
 		return nil, nil, s.fault(fmt.Errorf("list tools: %w", err), CodeInternal)
 	}
@@ -351,7 +352,7 @@ func without(tools []tool.Tool, leave func(tool.Spec) bool) []tool.Tool {
 }
 
 // private tells whether the conversation that a run belongs to is private.
-func (s *Service) private(ctx context.Context, p store.Principal, in store.BeginRun) (bool, error) {
+func (s *Service) private(ctx context.Context, p identity.Principal, in store.BeginRun) (bool, error) {
 	if in.SessionID == "" {
 		return in.Private, nil
 	}

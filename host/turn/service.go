@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/runlog"
@@ -48,7 +49,7 @@ type Config struct {
 	// Screen sees a person's message before it is stored and may rewrite it, or refuse
 	// it with an *Error, best of CodeRefused; nil to take every message as it is. It
 	// is asked again when a request is repeated.
-	Screen func(ctx context.Context, p store.Principal, text string) (Screened, error)
+	Screen func(ctx context.Context, p identity.Principal, text string) (Screened, error)
 	// Observe is shown every packet of every run, those of one run in order and
 	// one at a time, by a reader of its own that keeps nobody waiting; nil for
 	// nobody.
@@ -141,17 +142,17 @@ func (s *Service) Close(ctx context.Context) error {
 }
 
 // find returns a live run of p.
-func (s *Service) find(p store.Principal, run string) (*liveRun, bool) {
+func (s *Service) find(p identity.Principal, run string) (*liveRun, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := s.live[run]
-	return l, ok && l.owner == p.UserID
+	return l, ok && l.owner == p.UserID()
 }
 
 // Stop ends a run, or one model of it, as cancelled by the person. What was
 // produced is kept. Stopping what has ended is no error; a run that is not p's
 // is unknown_run.
-func (s *Service) Stop(ctx context.Context, p store.Principal, run string, model *int) error {
+func (s *Service) Stop(ctx context.Context, p identity.Principal, run string, model *int) error {
 	l, ok := s.find(p, run)
 	if !ok {
 		_, err := s.Store.Run(ctx, p, run)
@@ -199,7 +200,7 @@ type LiveRun struct {
 }
 
 // Live returns the live runs of a session and its latest run, "" if it has none.
-func (s *Service) Live(ctx context.Context, p store.Principal, session string) (live []LiveRun, latest string, err error) {
+func (s *Service) Live(ctx context.Context, p identity.Principal, session string) (live []LiveRun, latest string, err error) {
 	if _, err := s.Store.Session(ctx, p, session); err != nil {
 		return nil, "", s.fault(err, CodeUnknownSession)
 	}
@@ -218,7 +219,7 @@ func (s *Service) Live(ctx context.Context, p store.Principal, session string) (
 
 // Wait returns when the outcome of a live run is persisted, at once for one that
 // is not live, and with ctx.Err() when ctx is done first.
-func (s *Service) Wait(ctx context.Context, p store.Principal, run string) error {
+func (s *Service) Wait(ctx context.Context, p identity.Principal, run string) error {
 	l, ok := s.find(p, run)
 	if !ok {
 		return nil

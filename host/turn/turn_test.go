@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
@@ -98,7 +99,7 @@ type fixture struct {
 	t      *testing.T
 	server *llmtest.Server
 	store  *store.Store
-	owner  store.Principal
+	owner  identity.Principal
 	search *search
 	path   string
 }
@@ -147,7 +148,7 @@ func (f *fixture) open(names ...string) {
 		}
 		ms = append(ms, m)
 	}
-	f.store, f.owner = st, owner.Principal()
+	f.store, f.owner = st, owner.Principal(identity.Command)
 	f.Service = New(Config{
 		Store: st, Models: ms,
 		Tools: func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{f.search, clockTool{}}, nil },

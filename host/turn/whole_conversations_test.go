@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/anthropic"
 	"github.com/bulkhead-host/bulkhead/host/llm/ollama"
@@ -566,7 +567,7 @@ func (f *fixture) opened(c *conversation, url string) {
 		}
 		tools = append(tools, conversationTools[i])
 	}
-	f.store, f.owner = st, owner.Principal()
+	f.store, f.owner = st, owner.Principal(identity.Command)
 	f.Service = New(Config{
 		Store: st, Models: ms, MaxCycles: c.cycles, Screen: c.screen(f.t),
 		Tools: func(context.Context, string) ([]tool.Tool, error) { return tools, nil },
@@ -575,13 +576,13 @@ func (f *fixture) opened(c *conversation, url string) {
 
 // screen holds messages to the conversation's rules, as the host does to those of
 // its configuration.
-func (c *conversation) screen(t *testing.T) func(context.Context, store.Principal, string) (Screened, error) {
+func (c *conversation) screen(t *testing.T) func(context.Context, identity.Principal, string) (Screened, error) {
 	t.Helper()
 	rules, err := screen.New(c.rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(_ context.Context, _ store.Principal, text string) (Screened, error) {
+	return func(_ context.Context, _ identity.Principal, text string) (Screened, error) {
 		out, err := rules.Apply(context.Background(), text, MaxTextBytes)
 		taken := Screened{Text: out.Text}
 		for _, told := range out.Told {
