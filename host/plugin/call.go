@@ -174,7 +174,7 @@ func (c guestCall) run(ctx context.Context, in tool.Invocation) (tool.Result, en
 	g := c.gate.Open(gate.CallInfo{
 		Plugin: c.manifest.Name, Version: c.manifest.Version, Tool: c.tool, Manifest: c.manifest,
 		CallID: in.CallID, Run: in.Run, Session: in.Session, User: in.User, Model: in.Model,
-	})
+	}, attachment{in.Report, c.carries})
 	result, out := c.through(ctx, g, in)
 	for _, h := range g.HostCalls() {
 		result.HostCalls = append(result.HostCalls, tool.HostCall{
@@ -226,11 +226,10 @@ func (c guestCall) input(ctx context.Context, in tool.Invocation, args json.RawM
 	}
 	needs := c.manifest.Tool(c.tool).Needs
 	if len(needs) > 0 {
-		rights, err := c.gate.Rights(ctx, c.manifest, in.User)
+		right, err := c.gate.Right(ctx, c.manifest, in.User, capability.Context)
 		if err != nil {
 			c.logger.Error("rights cannot be read; the call gets no context", "plugin", c.manifest.Name, "error", err)
 		}
-		right := rights.Of(capability.Context)
 		params, _ := right.Params.(*capability.ContextParams)
 		if right.Mode == capability.Allow && params != nil {
 			needs = slices.DeleteFunc(slices.Clone(needs), func(f string) bool { return !params.Has(f) })

@@ -48,17 +48,23 @@ type fileView struct {
 
 func (f attachments) functions() []gate.Function {
 	return []gate.Function{
-		gate.Typed("file_list", capability.Files, func(fileListArgs) string { return "list files" }, f.list),
-		gate.Typed("file_read", capability.Files, func(a fileReadArgs) string { return "read file " + a.FileID }, f.read),
+		gate.Typed[fileListArgs]{
+			Name: "file_list", Capability: capability.Files, Handle: f.list,
+			Summary: func(fileListArgs) string { return "list files" },
+		}.Function(),
+		gate.Typed[fileReadArgs]{
+			Name: "file_read", Capability: capability.Files, Handle: f.read,
+			Summary: func(a fileReadArgs) string { return "read file " + a.FileID },
+		}.Function(),
 	}
 }
 
 // reach returns the right under which the call reads.
-func (f attachments) reach(ctx context.Context) (*capability.FilesParams, error) {
+func (f attachments) reach(c gate.Request) (*capability.FilesParams, error) {
 	if f.store == nil {
 		return nil, gate.Errorf(gate.Unavailable, "This host keeps no files.")
 	}
-	params, ok := gate.Right(ctx).Params.(*capability.FilesParams)
+	params, ok := c.Right.Params.(*capability.FilesParams)
 	if !ok || !params.Can("read") {
 		return nil, gate.Errorf(gate.Denied, "The capability files was granted without read.")
 	}
@@ -68,7 +74,7 @@ func (f attachments) reach(ctx context.Context) (*capability.FilesParams, error)
 // reached returns the files that the call may read, in the order in which they
 // were attached: those of the person, or those on the path of messages that the
 // run answers.
-func (f attachments) reached(ctx context.Context, c *gate.Call, params *capability.FilesParams) ([]store.File, error) {
+func (f attachments) reached(ctx context.Context, c gate.Request, params *capability.FilesParams) ([]store.File, error) {
 	p := identity.ForUser(c.User, "a tool call")
 	if params.Scope == "user" {
 		list, err := f.store.Files(ctx, p)
@@ -108,8 +114,8 @@ func (f attachments) reached(ctx context.Context, c *gate.Call, params *capabili
 	return list, nil
 }
 
-func (f attachments) list(ctx context.Context, c *gate.Call, _ fileListArgs) (any, error) {
-	params, err := f.reach(ctx)
+func (f attachments) list(ctx context.Context, c gate.Request, _ fileListArgs) (any, error) {
+	params, err := f.reach(c)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +130,8 @@ func (f attachments) list(ctx context.Context, c *gate.Call, _ fileListArgs) (an
 	return map[string]any{"files": views}, nil
 }
 
-func (f attachments) read(ctx context.Context, c *gate.Call, a fileReadArgs) (any, error) {
-	params, err := f.reach(ctx)
+func (f attachments) read(ctx context.Context, c gate.Request, a fileReadArgs) (any, error) {
+	params, err := f.reach(c)
 	if err != nil {
 		return nil, err
 	}

@@ -19,14 +19,19 @@ import (
 func hostFunctions(base Knowledge, space Storage, out web) []gate.Function {
 	k := documents{base}
 	list := []gate.Function{
-		gate.Typed("knowledge_search", capability.Knowledge,
-			func(a searchArgs) string { return fmt.Sprintf("search for %q", audit.Shorten(a.Query, 80)) }, k.search),
-		gate.Typed("knowledge_read", capability.Knowledge,
-			func(a readArgs) string { return "read document " + a.DocumentID }, k.read),
+		gate.Typed[searchArgs]{
+			Name: "knowledge_search", Capability: capability.Knowledge, Handle: k.search,
+			Summary: func(a searchArgs) string { return fmt.Sprintf("search for %q", audit.Shorten(a.Query, 80)) },
+		}.Function(),
+		gate.Typed[readArgs]{
+			Name: "knowledge_read", Capability: capability.Knowledge, Handle: k.read,
+			Summary: func(a readArgs) string { return "read document " + a.DocumentID },
+		}.Function(),
+		gate.Typed[emitArgs]{
+			Name: "emit", Capability: capability.Emit, Quiet: true, Handle: emit,
+			Summary: func(a emitArgs) string { return "show " + a.what() },
+		}.Function(),
 	}
-	show := gate.Typed("emit", capability.Emit, func(a emitArgs) string { return "show " + a.what() }, emit)
-	show.Quiet = true
-	list = append(list, show)
 	list = append(list, out.functions()...)
 	if space == nil {
 		return list
@@ -69,18 +74,18 @@ type hitView struct {
 }
 
 // reachable tells why the documents cannot be reached, nil when they can.
-func (d documents) reachable(ctx context.Context) error {
+func (d documents) reachable(c gate.Request) error {
 	if d.base == nil {
 		return gate.Errorf(gate.Unavailable, "This host keeps no documents.")
 	}
-	if p, ok := gate.Right(ctx).Params.(*capability.KnowledgeParams); !ok || !p.All() {
+	if p, ok := c.Right.Params.(*capability.KnowledgeParams); !ok || !p.All() {
 		return gate.Errorf(gate.Unavailable, "This host cannot narrow a search to collections; grant the capability for all documents or not at all.")
 	}
 	return nil
 }
 
-func (d documents) search(ctx context.Context, c *gate.Call, a searchArgs) (any, error) {
-	if err := d.reachable(ctx); err != nil {
+func (d documents) search(ctx context.Context, c gate.Request, a searchArgs) (any, error) {
+	if err := d.reachable(c); err != nil {
 		return nil, err
 	}
 	if a.Limit < 0 || a.Limit > maxHits {
@@ -97,8 +102,8 @@ func (d documents) search(ctx context.Context, c *gate.Call, a searchArgs) (any,
 	return map[string]any{"hits": views}, nil
 }
 
-func (d documents) read(ctx context.Context, c *gate.Call, a readArgs) (any, error) {
-	if err := d.reachable(ctx); err != nil {
+func (d documents) read(ctx context.Context, c gate.Request, a readArgs) (any, error) {
+	if err := d.reachable(c); err != nil {
 		return nil, err
 	}
 	if a.Limit <= 0 || a.Limit > maxRead {
@@ -156,12 +161,9 @@ func (a emitArgs) what() string {
 	return "files"
 }
 
-// reporterKey carries the Reporter of a call.
-type reporterKey struct{}
-
-func emit(ctx context.Context, _ *gate.Call, a emitArgs) (any, error) {
-	report, ok := ctx.Value(reporterKey{}).(tool.Reporter)
-	if !ok {
+func emit(_ context.Context, c gate.Request, a emitArgs) (any, error) {
+	report := attached(c).report
+	if report == nil {
 		return nil, gate.Errorf(gate.Unavailable, "Nobody watches this call.")
 	}
 	if a.Progress == nil && a.Output == nil && len(a.Documents) == 0 && len(a.Files) == 0 {

@@ -41,6 +41,24 @@ func (s *grantStore) Grants(_ context.Context, plugin string) (capability.Grants
 	return grants, nil
 }
 
+// Grant implements gate.GrantSource. A grant that cannot be read is an error, which denies.
+func (s *grantStore) Grant(_ context.Context, plugin, name string) (g capability.Grant, found bool, err error) {
+	err = s.space.View(func(tx Tx) error {
+		var data []byte
+		if data, found = tx.Get(grantPrefix(plugin) + name); !found {
+			return nil
+		}
+		return json.Unmarshal(data, &g)
+	})
+	if err == nil && found && g.Capability != name {
+		err = fmt.Errorf("it is a grant of %q", g.Capability)
+	}
+	if err != nil {
+		return capability.Grant{}, false, fmt.Errorf("read the grant of %s: %w", name, err)
+	}
+	return g, found, nil
+}
+
 // put stores grants in one transaction and leaves others as they are.
 func (s *grantStore) put(plugin string, grants ...capability.Grant) error {
 	return s.space.Update(func(tx Tx) error {

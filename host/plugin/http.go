@@ -53,9 +53,12 @@ type fetchResult struct {
 }
 
 func (w web) functions() []gate.Function {
-	fetch := gate.Typed(httpFetch, capability.HTTP, fetchArgs.summary, w.fetch)
-	fetch.Admit = gate.TypedAdmit(w.admit)
-	return []gate.Function{fetch, {Name: httpFetchAll, Capability: capability.HTTP, Batch: httpFetch}}
+	return []gate.Function{
+		gate.Typed[fetchArgs]{
+			Name: httpFetch, Capability: capability.HTTP, Handle: w.fetch, Summary: fetchArgs.summary, Admit: w.admit,
+		}.Function(),
+		{Name: httpFetchAll, Capability: capability.HTTP, Batch: httpFetch},
+	}
 }
 
 // summary says what is asked in the guest's own terms, without the values of a
@@ -87,11 +90,11 @@ func printable(s string, n int) string {
 }
 
 // request checks what egress does not know of and makes its Request.
-func (w web) request(ctx context.Context, a fetchArgs) (egress.Request, error) {
+func (w web) request(c gate.Request, a fetchArgs) (egress.Request, error) {
 	if w.guard == nil {
 		return egress.Request{}, gate.Errorf(gate.Unavailable, "This host lets no request out.")
 	}
-	rules, ok := gate.Right(ctx).Params.(*capability.HTTPParams)
+	rules, ok := c.Right.Params.(*capability.HTTPParams)
 	if !ok {
 		return egress.Request{}, gate.Errorf(gate.Denied, "No address was granted to this plugin.")
 	}
@@ -115,16 +118,16 @@ func (w web) request(ctx context.Context, a fetchArgs) (egress.Request, error) {
 	}, nil
 }
 
-func (w web) admit(ctx context.Context, _ *gate.Call, a fetchArgs) error {
-	r, err := w.request(ctx, a)
+func (w web) admit(_ context.Context, c gate.Request, a fetchArgs) error {
+	r, err := w.request(c, a)
 	if err != nil {
 		return err
 	}
 	return webError(w.guard.Admit(r))
 }
 
-func (w web) fetch(ctx context.Context, c *gate.Call, a fetchArgs) (any, error) {
-	r, err := w.request(ctx, a)
+func (w web) fetch(ctx context.Context, c gate.Request, a fetchArgs) (any, error) {
+	r, err := w.request(c, a)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
@@ -20,7 +19,6 @@ import (
 type hyper struct {
 	call guestCall
 	gate *gate.Call
-	in   tool.Invocation
 	log  func(level, message string)
 }
 
@@ -191,7 +189,7 @@ func (h hyper) progress(ctx context.Context, in []byte) []byte {
 	if err != nil { // numbers within 0 and 1 always encode
 		return nil
 	}
-	h.call.reporting(h.gate.Host("emit"), h.in)(ctx, emitted)
+	h.gate.Host("emit")(ctx, emitted)
 	return nil
 }
 

@@ -31,16 +31,28 @@ type prefixArgs struct {
 
 func (kv keyValue) functions() []gate.Function {
 	return []gate.Function{
-		gate.Typed("kv_get", capability.KV, func(a keyArgs) string { return "get " + a.Key }, kv.get),
-		gate.Typed("kv_put", capability.KV, func(a putArgs) string { return "put " + a.Key }, kv.put),
-		gate.Typed("kv_delete", capability.KV, func(a keyArgs) string { return "delete " + a.Key }, kv.remove),
-		gate.Typed("kv_list", capability.KV, func(a prefixArgs) string { return "list " + a.Prefix }, kv.list),
+		gate.Typed[keyArgs]{
+			Name: "kv_get", Capability: capability.KV, Handle: kv.get,
+			Summary: func(a keyArgs) string { return "get " + a.Key },
+		}.Function(),
+		gate.Typed[putArgs]{
+			Name: "kv_put", Capability: capability.KV, Handle: kv.put,
+			Summary: func(a putArgs) string { return "put " + a.Key },
+		}.Function(),
+		gate.Typed[keyArgs]{
+			Name: "kv_delete", Capability: capability.KV, Handle: kv.remove,
+			Summary: func(a keyArgs) string { return "delete " + a.Key },
+		}.Function(),
+		gate.Typed[prefixArgs]{
+			Name: "kv_list", Capability: capability.KV, Handle: kv.list,
+			Summary: func(a prefixArgs) string { return "list " + a.Prefix },
+		}.Function(),
 	}
 }
 
 // place is the prefix of the values that this call reaches.
-func place(ctx context.Context, c *gate.Call) string {
-	return placeOf(c.Plugin, c.User, gate.Right(ctx))
+func place(c gate.Request) string {
+	return placeOf(c.Plugin, c.User, c.Right)
 }
 
 func placeOf(plugin, user string, right capability.Right) string {
@@ -58,7 +70,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-func (kv keyValue) get(ctx context.Context, c *gate.Call, a keyArgs) (any, error) {
+func (kv keyValue) get(_ context.Context, c gate.Request, a keyArgs) (any, error) {
 	if err := checkKey(a.Key); err != nil {
 		return nil, err
 	}
@@ -67,26 +79,26 @@ func (kv keyValue) get(ctx context.Context, c *gate.Call, a keyArgs) (any, error
 		Found bool   `json:"found"`
 	}{}
 	err := kv.space.View(func(tx Tx) error {
-		value, found := tx.Get(place(ctx, c) + a.Key)
+		value, found := tx.Get(place(c) + a.Key)
 		answer.Value, answer.Found = string(value), found
 		return nil
 	})
 	return answer, err
 }
 
-func (kv keyValue) put(ctx context.Context, c *gate.Call, a putArgs) (any, error) {
+func (kv keyValue) put(_ context.Context, c gate.Request, a putArgs) (any, error) {
 	if err := checkKey(a.Key); err != nil {
 		return nil, err
 	}
-	params, ok := gate.Right(ctx).Params.(*capability.KVParams)
+	params, ok := c.Right.Params.(*capability.KVParams)
 	if !ok {
 		return nil, gate.Errorf(gate.Denied, "The right to kv is not known.")
 	}
-	labels, err := carried(ctx)
+	labels, err := attached(c).carried()
 	if err != nil {
 		return nil, err
 	}
-	prefix := place(ctx, c)
+	prefix := place(c)
 	return nil, kv.space.Update(func(tx Tx) error {
 		used := int64(len(a.Key) + len(a.Value))
 		err := tx.Scan(prefix, func(key string, value []byte) bool {
@@ -108,11 +120,11 @@ func (kv keyValue) put(ctx context.Context, c *gate.Call, a putArgs) (any, error
 	})
 }
 
-func (kv keyValue) remove(ctx context.Context, c *gate.Call, a keyArgs) (any, error) {
+func (kv keyValue) remove(_ context.Context, c gate.Request, a keyArgs) (any, error) {
 	if err := checkKey(a.Key); err != nil {
 		return nil, err
 	}
-	prefix := place(ctx, c)
+	prefix := place(c)
 	return nil, kv.space.Update(func(tx Tx) error {
 		left := false
 		err := tx.Scan(prefix, func(key string, _ []byte) bool {
@@ -126,9 +138,9 @@ func (kv keyValue) remove(ctx context.Context, c *gate.Call, a keyArgs) (any, er
 	})
 }
 
-func (kv keyValue) list(ctx context.Context, c *gate.Call, a prefixArgs) (any, error) {
+func (kv keyValue) list(_ context.Context, c gate.Request, a prefixArgs) (any, error) {
 	keys := []string{}
-	prefix := place(ctx, c)
+	prefix := place(c)
 	err := kv.space.View(func(tx Tx) error {
 		return tx.Scan(prefix+a.Prefix, func(key string, _ []byte) bool {
 			keys = append(keys, key[len(prefix):])

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -86,17 +85,4 @@ func joinLabels(labels, more []string) []string {
 		}
 	}
 	return all
-}
-
-// carrierKey is where the context of a host function has the labels that what it stores gets:
-// a func() ([]string, error).
-type carrierKey struct{}
-
-// carried returns the labels of what the call that ctx belongs to may store now; none where
-// nobody keeps track.
-func carried(ctx context.Context) ([]string, error) {
-	if labels, ok := ctx.Value(carrierKey{}).(func() ([]string, error)); ok {
-		return labels()
-	}
-	return nil, nil
 }

@@ -55,11 +55,21 @@ func viewMemory(m store.Memory) memoryView {
 var memoryChanges = map[string]string{"add": "created", "update": "updated", "delete": "removed"}
 
 func (m memory) functions() []gate.Function {
-	list := gate.Typed("memory_list", capability.Memory, func(memoryListArgs) string { return "read what is remembered" }, m.list)
-	list.Admit = gate.TypedAdmit(func(ctx context.Context, c *gate.Call, _ memoryListArgs) error { return m.admit(ctx, c, "read") })
-	apply := gate.Typed("memory_apply", capability.Memory, memoryApplyArgs.summary, m.apply)
-	apply.Admit = gate.TypedAdmit(func(ctx context.Context, c *gate.Call, _ memoryApplyArgs) error { return m.admit(ctx, c, "write") })
-	return []gate.Function{list, apply}
+	return []gate.Function{
+		gate.Typed[memoryListArgs]{
+			Name: "memory_list", Capability: capability.Memory, Handle: m.list,
+			Summary: func(memoryListArgs) string { return "read what is remembered" },
+			Admit: func(ctx context.Context, c gate.Request, _ memoryListArgs) error {
+				return m.admit(ctx, c, "read")
+			},
+		}.Function(),
+		gate.Typed[memoryApplyArgs]{
+			Name: "memory_apply", Capability: capability.Memory, Handle: m.apply, Summary: memoryApplyArgs.summary,
+			Admit: func(ctx context.Context, c gate.Request, _ memoryApplyArgs) error {
+				return m.admit(ctx, c, "write")
+			},
+		}.Function(),
+	}
 }
 
 func (a memoryApplyArgs) summary() string {
@@ -73,8 +83,8 @@ func (a memoryApplyArgs) summary() string {
 }
 
 // admit lets nothing through in a private conversation, whatever is granted.
-func (m memory) admit(ctx context.Context, c *gate.Call, access string) error {
-	params, ok := gate.Right(ctx).Params.(*capability.MemoryParams)
+func (m memory) admit(ctx context.Context, c gate.Request, access string) error {
+	params, ok := c.Right.Params.(*capability.MemoryParams)
 	if !ok || !params.Can(access) {
 		return gate.Errorf(gate.Denied, "The capability memory was granted without %s.", access)
 	}
@@ -93,7 +103,7 @@ func (m memory) admit(ctx context.Context, c *gate.Call, access string) error {
 
 var errNoMemory = gate.Errorf(gate.Unavailable, "This host remembers nothing.")
 
-func (m memory) list(ctx context.Context, c *gate.Call, _ memoryListArgs) (any, error) {
+func (m memory) list(ctx context.Context, c gate.Request, _ memoryListArgs) (any, error) {
 	if m.store == nil {
 		return nil, errNoMemory
 	}
@@ -108,11 +118,11 @@ func (m memory) list(ctx context.Context, c *gate.Call, _ memoryListArgs) (any, 
 	return map[string]any{"memories": views}, nil
 }
 
-func (m memory) apply(ctx context.Context, c *gate.Call, a memoryApplyArgs) (any, error) {
+func (m memory) apply(ctx context.Context, c gate.Request, a memoryApplyArgs) (any, error) {
 	if m.store == nil {
 		return nil, errNoMemory
 	}
-	labels, err := carried(ctx)
+	labels, err := attached(c).carried()
 	if err != nil {
 		return nil, err
 	}
@@ -135,14 +145,14 @@ func (m memory) apply(ctx context.Context, c *gate.Call, a memoryApplyArgs) (any
 		return nil, memoryError(err)
 	}
 	if changed {
-		m.tell(ctx, c, a.Operation, done)
+		m.tell(c, a.Operation, done)
 	}
 	return map[string]any{"memory": viewMemory(done), "changed": changed}, nil
 }
 
 // tell shows the change in the run and to the person's other clients.
-func (m memory) tell(ctx context.Context, c *gate.Call, operation string, done store.Memory) {
-	if report, ok := ctx.Value(reporterKey{}).(tool.MemoryReporter); ok {
+func (m memory) tell(c gate.Request, operation string, done store.Memory) {
+	if report, ok := attached(c).report.(tool.MemoryReporter); ok {
 		report.Memory(operation, done.ID, done.Text)
 	}
 	if m.changed != nil {

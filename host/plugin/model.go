@@ -83,12 +83,13 @@ type completeResult struct {
 }
 
 func (m model) functions() []gate.Function {
-	f := gate.Typed("model_complete", capability.Model, completeArgs.summary, m.complete)
-	f.Admit = gate.TypedAdmit(func(ctx context.Context, c *gate.Call, a completeArgs) error {
-		_, err := m.question(ctx, c, a)
-		return err
-	})
-	return []gate.Function{f}
+	return []gate.Function{gate.Typed[completeArgs]{
+		Name: "model_complete", Capability: capability.Model, Handle: m.complete, Summary: completeArgs.summary,
+		Admit: func(_ context.Context, c gate.Request, a completeArgs) error {
+			_, err := m.question(c, a)
+			return err
+		},
+	}.Function()}
 }
 
 func (a completeArgs) summary() string {
@@ -100,8 +101,8 @@ func (a completeArgs) summary() string {
 }
 
 // question checks the arguments against what was granted.
-func (m model) question(ctx context.Context, c *gate.Call, a completeArgs) (Question, error) {
-	params, ok := gate.Right(ctx).Params.(*capability.ModelParams)
+func (m model) question(c gate.Request, a completeArgs) (Question, error) {
+	params, ok := c.Right.Params.(*capability.ModelParams)
 	switch {
 	case !ok:
 		return Question{}, gate.Errorf(gate.Denied, "No model was granted to this plugin.")
@@ -132,12 +133,12 @@ func (m model) question(ctx context.Context, c *gate.Call, a completeArgs) (Ques
 	return Question{Model: name, Messages: a.Messages, MaxOutputTokens: int(left)}, nil
 }
 
-func (m model) complete(ctx context.Context, c *gate.Call, a completeArgs) (any, error) {
-	q, err := m.question(ctx, c, a)
+func (m model) complete(ctx context.Context, c gate.Request, a completeArgs) (any, error) {
+	q, err := m.question(c, a)
 	if err != nil {
 		return nil, err
 	}
-	params := gate.Right(ctx).Params.(*capability.ModelParams) // question has looked
+	params := c.Right.Params.(*capability.ModelParams) // question has looked
 	most := tokensOf(q.Messages) + int64(q.MaxOutputTokens)
 	turn := c.Plugin + "\x00" + c.User + "\x00" + c.Run
 	limit := orDefault(params.TokensPerTurn, DefaultTokensPerTurn)

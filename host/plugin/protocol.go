@@ -163,26 +163,11 @@ func (c guestCall) hear(in tool.Invocation) func(level, message string) {
 
 // host returns the functions of extism:host/user for one call.
 func (c guestCall) host(g *gate.Call, in tool.Invocation) func(name string) engine.HostFunc {
-	foreign := hyper{call: c, gate: g, in: in, log: c.hear(in)}
+	foreign := hyper{call: c, gate: g, log: c.hear(in)}
 	return func(name string) engine.HostFunc {
 		if f := foreign.function(name); f != nil {
 			return f
 		}
-		f := g.Host(name)
-		if f == nil {
-			return nil
-		}
-		return c.reporting(f, in)
-	}
-}
-
-// reporting gives a host function the place where the call shows something, and the labels of
-// what it stores.
-func (c guestCall) reporting(f engine.HostFunc, in tool.Invocation) engine.HostFunc {
-	return func(ctx context.Context, block []byte) []byte {
-		if c.carries != nil {
-			ctx = context.WithValue(ctx, carrierKey{}, c.carries)
-		}
-		return f(context.WithValue(ctx, reporterKey{}, in.Report), block)
+		return g.Host(name)
 	}
 }

@@ -69,7 +69,8 @@ func (m *Manager) askForTools(ctx context.Context, p *installed) ([]listedTool, 
 		gate: m.quiet, module: lease, manifest: p.manifest, tool: listCall, title: p.manifest.Title, exposed: listCall,
 		config: config, logger: m.config.Logger,
 	}
-	g := c.gate.Open(gate.CallInfo{Plugin: p.record.Name, Version: p.record.Version, Tool: listCall, Manifest: p.manifest, CallID: listCall})
+	g := c.gate.Open(gate.CallInfo{Plugin: p.record.Name, Version: p.record.Version, Tool: listCall, Manifest: p.manifest, CallID: listCall},
+		attachment{report: in.Report})
 	tools, err := listTools(ctx, lease, p.manifest, engine.Call{Config: config, Log: c.logTo(in), HTTP: extismHTTP(g), Host: c.host(g, in)})
 	outcome := "ok"
 	if err != nil {

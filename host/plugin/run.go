@@ -87,6 +87,14 @@ func (o only) Grants(context.Context, string) (capability.Grants, error) {
 	return grants, nil
 }
 
+// Grant implements gate.GrantSource.
+func (o only) Grant(_ context.Context, _, name string) (capability.Grant, bool, error) {
+	if g, granted := o[name]; granted {
+		return g, true, nil
+	}
+	return capability.Grant{Capability: name, Mode: capability.Deny}, true, nil
+}
+
 // Run makes one call of one tool. It returns an *Error where the file or the name
 // of the tool is at fault; what goes wrong inside the call is in the Response.
 func Run(ctx context.Context, with Surroundings, r Request) (response Response, err error) {

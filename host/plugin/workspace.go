@@ -55,12 +55,11 @@ func (c guestCall) mounts(ctx context.Context, user string) (list []engine.Mount
 	if _, asks := c.manifest.Asks(capability.Workspace); !asks || c.manifest.Implicit {
 		return list, close, nil
 	}
-	rights, err := c.gate.Rights(ctx, c.manifest, user)
+	right, err := c.gate.Right(ctx, c.manifest, user, capability.Workspace)
 	if err != nil {
 		c.logger.Error("rights cannot be read; the call gets no workspace", "plugin", c.manifest.Name, "error", err)
 		return list, close, nil
 	}
-	right := rights.Of(capability.Workspace)
 	params, ok := right.Params.(*capability.WorkspaceParams)
 	if right.Mode != capability.Allow || !ok {
 		return list, close, nil

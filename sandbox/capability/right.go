@@ -82,7 +82,22 @@ func (r Rights) Of(capability string) Right {
 	if right, ok := r[capability]; ok {
 		return right
 	}
-	return Right{Capability: capability, Mode: Deny, Reason: "The manifest does not ask for the capability " + capability + "."}
+	return unasked(capability)
+}
+
+func unasked(capability string) Right {
+	reason := "The manifest does not ask for the capability " + capability + "."
+	return Right{Capability: capability, Mode: Deny, Reason: reason}
+}
+
+// RightTo returns manifest ∩ grants ∩ user for one capability; of the grants only the one of
+// that capability counts. The mode is Deny for a name that the catalogue does not have.
+func RightTo(name string, m Manifest, grants Grants, user UserRights) Right {
+	c, known := Lookup(name)
+	if !known {
+		return unasked(name)
+	}
+	return effective(c, m, grants, user)
 }
 
 // Effective returns manifest ∩ grants ∩ user. It holds every capability of the

@@ -58,9 +58,9 @@ func (c *Call) serveBatch(ctx context.Context, cp capability.Capability, f Funct
 
 func batchOf(in []byte) (batchArgs, error) {
 	if len(in) > MaxArgs {
-		return batchArgs{}, Errorf(Quota, "The arguments have %d bytes, more than %d.", len(in), MaxArgs)
+		return batchArgs{}, tooLong(in)
 	}
-	if err := validate(Function{}, in); err != nil {
+	if err := wellFormed(in); err != nil {
 		return batchArgs{}, err
 	}
 	args, err := decode[batchArgs](in)
@@ -78,7 +78,8 @@ func batchOf(in []byte) (batchArgs, error) {
 func (c *Call) guarded(ctx context.Context, cp capability.Capability, name string, in []byte) (out []byte, h HostCall) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.gate.config.Logger.Error("a host call panicked", "function", name, "panic", p, "stack", string(debug.Stack()))
+			c.gate.config.Logger.Error("a host call panicked",
+				"function", name, "panic", p, "stack", string(debug.Stack()))
 			out, _ = block(nil, Errorf(Failed, "The host could not serve %s.", name))
 			h = HostCall{Capability: cp.Name, Decision: capability.Deny, Outcome: string(Failed)}
 		}

@@ -24,8 +24,9 @@ type fetchArgs struct {
 // "rebound" while it is, panics for "panic", and answers others with their name.
 func fetching(t *testing.T, asker gate.Asker, mode capability.Mode, during func(url string)) (*gate.Call, *audit.Log) {
 	t.Helper()
-	fetch := gate.Typed("http_fetch", capability.HTTP, func(a fetchArgs) string { return "fetch " + a.URL },
-		func(_ context.Context, _ *gate.Call, a fetchArgs) (any, error) {
+	fetch := gate.Typed[fetchArgs]{
+		Name: "http_fetch", Capability: capability.HTTP, Summary: func(a fetchArgs) string { return "fetch " + a.URL },
+		Handle: func(_ context.Context, _ gate.Request, a fetchArgs) (any, error) {
 			if during != nil {
 				during(a.URL)
 			}
@@ -36,18 +37,19 @@ func fetching(t *testing.T, asker gate.Asker, mode capability.Mode, during func(
 				panic("a handler's panic")
 			}
 			return map[string]string{"body": a.URL}, nil
-		})
-	fetch.Admit = gate.TypedAdmit(func(ctx context.Context, _ *gate.Call, a fetchArgs) error {
-		switch {
-		case gate.Right(ctx).Capability != capability.HTTP:
-			return fmt.Errorf("the right is missing")
-		case a.URL == "closed":
-			return gate.Errorf(gate.Denied, "It is not on the list.")
-		case a.URL == "odd":
-			return fmt.Errorf("a fault of ours")
-		}
-		return nil
-	})
+		},
+		Admit: func(_ context.Context, r gate.Request, a fetchArgs) error {
+			switch {
+			case r.Right.Capability != capability.HTTP:
+				return fmt.Errorf("the right is missing")
+			case a.URL == "closed":
+				return gate.Errorf(gate.Denied, "It is not on the list.")
+			case a.URL == "odd":
+				return fmt.Errorf("a fault of ours")
+			}
+			return nil
+		},
+	}.Function()
 	m, err := capability.ParseManifest([]byte(`{"manifest":1,"name":"web","version":"1","capabilities":{"http":{"allow":[{"host":"*"}]}}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +63,7 @@ func fetching(t *testing.T, asker gate.Asker, mode capability.Mode, during func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Open(gate.CallInfo{Plugin: "web", Manifest: m}), log
+	return g.Open(gate.CallInfo{Plugin: "web", Manifest: m}, nil), log
 }
 
 func batch(urls ...string) []byte {

@@ -36,6 +36,9 @@ type HostCall struct {
 // Call is the gate's side of one tool call. It is safe for concurrent use.
 type Call struct {
 	CallInfo
+	// Attachment is what was given to Gate.Open, for the functions.
+	Attachment any
+
 	gate *Gate
 
 	// mu guards the fields below.
@@ -46,16 +49,6 @@ type Call struct {
 	refused int
 	bytes   int64
 	spent   map[string]int64
-}
-
-// rightKey carries the right of the host call in its context.
-type rightKey struct{}
-
-// Right returns the right under which a handler runs. It is the one that was
-// decided for this host call.
-func Right(ctx context.Context) capability.Right {
-	r, _ := ctx.Value(rightKey{}).(capability.Right)
-	return r
 }
 
 // Host returns the host function of a name: one block in, one block out. It is
@@ -149,21 +142,22 @@ func (c *Call) note(h HostCall) {
 // function itself says, record; then the handler.
 func (c *Call) decide(ctx context.Context, cp capability.Capability, name string, in []byte, h *HostCall) (any, error) {
 	f, served := c.gate.functions[name]
+	// The arguments are read before the right is, because the record of a refusal says what
+	// was asked.
+	a, malformed := f.asked(in)
+	h.Summary = a.inWords()
 	right, err := c.right(ctx, cp)
 	if err == nil {
 		err = c.quota(right, in)
 	}
 	if err == nil {
-		err = validate(f, in)
+		err = malformed
 	}
 	if err == nil && !served {
 		err = Errorf(Unavailable, "This host does not serve %s.", name)
 	}
 	if err == nil {
-		err = c.admit(ctx, right, f, in)
-	}
-	if len(in) <= MaxArgs && f.Summary != nil && json.Valid(in) {
-		h.Summary = summary(f, in)
+		err = c.admit(ctx, right, f, a)
 	}
 	if err == nil && right.Mode == capability.Ask {
 		if err = c.ask(ctx, cp, name, in, h.Summary); err == nil {
@@ -171,7 +165,7 @@ func (c *Call) decide(ctx context.Context, cp capability.Capability, name string
 			right, err = c.right(ctx, cp)
 		}
 		if err == nil {
-			err = c.admit(ctx, right, f, in)
+			err = c.admit(ctx, right, f, a)
 		}
 	}
 	if err == nil {
@@ -184,16 +178,16 @@ func (c *Call) decide(ctx context.Context, cp capability.Capability, name string
 	if err != nil {
 		return nil, err
 	}
-	value, err := c.handle(context.WithValue(ctx, rightKey{}, right), f, in)
+	value, err := c.handle(ctx, Request{c, right}, f, a)
 	return value, c.deniedLater(name, f, h, err)
 }
 
 // admit asks the function itself. An error that is not an *Error denies.
-func (c *Call) admit(ctx context.Context, right capability.Right, f Function, in []byte) error {
-	if f.Admit == nil {
+func (c *Call) admit(ctx context.Context, right capability.Right, f Function, a asked) error {
+	if a.admit == nil {
 		return nil
 	}
-	err := f.Admit(context.WithValue(ctx, rightKey{}, right), c, in)
+	err := a.admit(ctx, Request{c, right})
 	var told *Error
 	if err == nil || errors.As(err, &told) {
 		return err
@@ -217,12 +211,11 @@ func (c *Call) deniedLater(name string, f Function, h *HostCall, err error) erro
 }
 
 func (c *Call) right(ctx context.Context, cp capability.Capability) (capability.Right, error) {
-	rights, err := c.gate.Rights(ctx, c.Manifest, c.User)
+	right, err := c.gate.Right(ctx, c.Manifest, c.User, cp.Name)
 	if err != nil {
 		c.gate.config.Logger.Error("rights cannot be read", "plugin", c.Plugin, "error", err)
 		return capability.Right{}, Errorf(Denied, "The rights of this plugin cannot be read.")
 	}
-	right := rights.Of(cp.Name)
 	if right.Mode == capability.Deny {
 		return right, Errorf(Denied, "%s", right.Reason)
 	}
@@ -237,7 +230,7 @@ func (c *Call) quota(right capability.Right, in []byte) error {
 		return Errorf(Quota, "This tool call has made %d host calls, which is all it may.", MaxCalls)
 	}
 	if len(in) > MaxArgs {
-		return Errorf(Quota, "The arguments have %d bytes, more than %d.", len(in), MaxArgs)
+		return tooLong(in)
 	}
 	if p, ok := right.Params.(perCall); ok {
 		return c.Spend(right.Capability, int64(len(in)), p.PerCallBytes())
@@ -245,25 +238,44 @@ func (c *Call) quota(right capability.Right, in []byte) error {
 	return nil
 }
 
-func validate(f Function, in []byte) error {
+// asked reads the arguments of a host call. It returns an *Error of kind Quota or Invalid; a
+// function that this host does not serve asks nothing.
+func (f Function) asked(in []byte) (asked, error) {
+	if len(in) > MaxArgs {
+		return asked{}, tooLong(in) // what is too long is not looked at
+	}
+	if err := wellFormed(in); err != nil {
+		return asked{}, err
+	}
+	if f.read == nil {
+		return asked{}, nil
+	}
+	a, err := f.read(in)
+	if err != nil {
+		return asked{}, Errorf(Invalid, "The arguments of %s are wrong: %v.", f.Name, err)
+	}
+	return a, nil
+}
+
+func tooLong(in []byte) error {
+	return Errorf(Quota, "The arguments have %d bytes, more than %d.", len(in), MaxArgs)
+}
+
+// wellFormed refuses what is no JSON object.
+func wellFormed(in []byte) error {
 	if !utf8.Valid(in) {
 		return Errorf(Invalid, "The arguments are not UTF-8.")
 	}
 	if !json.Valid(in) || !bytes.HasPrefix(bytes.TrimSpace(in), []byte("{")) {
 		return Errorf(Invalid, "The arguments are not a JSON object.")
 	}
-	if f.Check == nil {
-		return nil
-	}
-	if err := f.Check(in); err != nil {
-		return Errorf(Invalid, "The arguments of %s are wrong: %v.", f.Name, err)
-	}
 	return nil
 }
 
 func (c *Call) ask(ctx context.Context, cp capability.Capability, name string, in []byte, summary string) error {
 	if c.gate.config.Asker == nil {
-		return Errorf(Denied, "The capability %s must be approved by a person for each call, and nobody can be asked here.", cp.Name)
+		return Errorf(Denied,
+			"The capability %s must be approved by a person for each call, and nobody can be asked here.", cp.Name)
 	}
 	effect := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", c.Plugin, name, in))
 	yes, err := c.gate.config.Asker.Ask(ctx, Question{
@@ -291,7 +303,8 @@ func (c *Call) record(name string, f Function, h *HostCall, refused error) error
 		_, e.Outcome = block(nil, refused)
 	}
 	if err := c.gate.config.Audit.Record(e); err != nil {
-		c.gate.config.Logger.Error("a host call cannot be recorded and is denied", "plugin", c.Plugin, "function", name, "error", err)
+		c.gate.config.Logger.Error("a host call cannot be recorded and is denied",
+			"plugin", c.Plugin, "function", name, "error", err)
 		return Errorf(Denied, "The call cannot be recorded, so it is not made.")
 	}
 	return nil
@@ -307,14 +320,15 @@ func (c *Call) refusedTooOften() bool {
 }
 
 // handle runs the function. Its panic fails this call only.
-func (c *Call) handle(ctx context.Context, f Function, in []byte) (value any, err error) {
+func (c *Call) handle(ctx context.Context, r Request, f Function, a asked) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.gate.config.Logger.Error("a host function panicked", "function", f.Name, "panic", p, "stack", string(debug.Stack()))
+			c.gate.config.Logger.Error("a host function panicked",
+				"function", f.Name, "panic", p, "stack", string(debug.Stack()))
 			value, err = nil, Errorf(Failed, "The host could not serve %s.", f.Name)
 		}
 	}()
-	value, err = f.Handle(ctx, c, in)
+	value, err = a.handle(ctx, r)
 	var told *Error
 	switch {
 	case err == nil:
@@ -329,14 +343,17 @@ func (c *Call) handle(ctx context.Context, f Function, in []byte) (value any, er
 	}
 }
 
-// summary shields the decision from a summary that panics.
-func summary(f Function, in []byte) (text string) {
+// inWords shields the decision from a summary that panics.
+func (a asked) inWords() (text string) {
+	if a.summary == nil {
+		return ""
+	}
 	defer func() {
 		if recover() != nil {
 			text = ""
 		}
 	}()
-	return audit.Shorten(f.Summary(in), 200)
+	return audit.Shorten(a.summary(), 200)
 }
 
 // block returns what the guest reads and the outcome in one word.
@@ -373,7 +390,8 @@ func (c *Call) Approve(ctx context.Context, mode capability.Mode, args json.RawM
 	case capability.Allow:
 		return nil
 	case capability.Ask:
-		err = c.ask(ctx, capability.Capability{Name: "tool", Ask: "wants to run " + c.Tool}, c.Tool, args, "run "+c.Tool)
+		whole := capability.Capability{Name: "tool", Ask: "wants to run " + c.Tool}
+		err = c.ask(ctx, whole, c.Tool, args, "run "+c.Tool)
 	default:
 		err = Errorf(Denied, "The tool %s is not approved.", c.Tool)
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
 // Kind is what went wrong in a host call, told to the guest.
@@ -47,72 +49,79 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// Function is one host function. It is immutable; its fields are called from
-// many goroutines.
+// Function is one host function. It is immutable and used from many goroutines. One that
+// does something itself is made by Typed.Function.
 type Function struct {
 	// Name and Capability are those of the catalogue.
 	Name, Capability string
 	// Quiet leaves allowed calls out of the audit log, for what a tool call does
 	// many times without effect outside; its sums are still recorded.
 	Quiet bool
-	// Check refuses arguments; nil accepts every JSON object.
-	Check func(args json.RawMessage) error
-	// Admit decides about this call beyond the mode of its right, as by an
-	// allow-list, before anybody is asked and before it is recorded. It changes
-	// nothing and may run twice. Right gives it the right. What it returns denies:
-	// an *Error as it is. nil admits every call.
-	Admit func(ctx context.Context, c *Call, args json.RawMessage) error
 	// Batch, when not empty, makes this the function that takes
 	// {"requests":[…]} of the function it names and gives {"results":[…]}, each a
 	// block of its own. Each request is a host call of its own; only Name,
 	// Capability and Batch are set then.
 	Batch string
+
+	// read decodes the arguments of one host call, once for all that is done with them.
+	read func(args json.RawMessage) (asked, error)
+}
+
+// asked is what one host call asks, its arguments decoded.
+type asked struct {
+	// admit and summary may be nil.
+	admit   func(ctx context.Context, r Request) error
+	summary func() string
+	handle  func(ctx context.Context, r Request) (any, error)
+}
+
+// Request is one host call as its function sees it.
+type Request struct {
+	// Call is the tool call that it belongs to.
+	*Call
+	// Right is the right that was decided for this host call.
+	Right capability.Right
+}
+
+// Typed describes a function whose arguments are an A. They are decoded strictly, once for
+// each host call: unknown fields and bytes after the object are refused.
+type Typed[A any] struct {
+	// Name, Capability and Quiet are as in Function.
+	Name, Capability string
+	Quiet            bool
+	// Summary says in a few words what is asked, without secrets; nil for nothing.
+	Summary func(args A) string
+	// Admit decides about this call beyond the mode of its right, as by an
+	// allow-list, before anybody is asked and before it is recorded. It changes
+	// nothing and may run twice. What it returns denies: an *Error as it is. nil
+	// admits every call.
+	Admit func(ctx context.Context, r Request, args A) error
 	// Handle does the work; what it returns becomes the JSON of "ok". It runs on
 	// the goroutine of the tool call and must return when ctx is done.
-	Handle func(ctx context.Context, c *Call, args json.RawMessage) (any, error)
-	// Summary says in a few words what is asked, without secrets; nil for none.
-	Summary func(args json.RawMessage) string
+	Handle func(ctx context.Context, r Request, args A) (any, error)
 }
 
-// Typed returns a function whose arguments are decoded strictly into A: unknown
-// fields and bytes after the object are refused.
-func Typed[A any](name, capability string, summary func(A) string, handle func(ctx context.Context, c *Call, args A) (any, error)) Function {
-	f := Function{
-		Name:       name,
-		Capability: capability,
-		Check: func(args json.RawMessage) error {
-			_, err := decode[A](args)
-			return err
-		},
-		Handle: func(ctx context.Context, c *Call, args json.RawMessage) (any, error) {
-			a, err := decode[A](args)
-			if err != nil {
-				return nil, Errorf(Invalid, "%v", err)
-			}
-			return handle(ctx, c, a)
-		},
+// Function returns the function that t describes.
+func (t Typed[A]) Function() Function {
+	f := Function{Name: t.Name, Capability: t.Capability, Quiet: t.Quiet}
+	if t.Handle == nil {
+		return f // which New refuses
 	}
-	if summary != nil {
-		f.Summary = func(args json.RawMessage) string {
-			a, err := decode[A](args)
-			if err != nil {
-				return ""
-			}
-			return summary(a)
+	f.read = func(block json.RawMessage) (asked, error) {
+		args, err := decode[A](block)
+		if err != nil {
+			return asked{}, err
 		}
+		a := asked{handle: func(ctx context.Context, r Request) (any, error) { return t.Handle(ctx, r, args) }}
+		if t.Admit != nil {
+			a.admit = func(ctx context.Context, r Request) error { return t.Admit(ctx, r, args) }
+		}
+		if t.Summary != nil {
+			a.summary = func() string { return t.Summary(args) }
+		}
+		return a, nil
 	}
 	return f
-}
-
-// TypedAdmit is a Function.Admit whose arguments are decoded as Typed does.
-func TypedAdmit[A any](admit func(ctx context.Context, c *Call, args A) error) func(context.Context, *Call, json.RawMessage) error {
-	return func(ctx context.Context, c *Call, args json.RawMessage) error {
-		a, err := decode[A](args)
-		if err != nil {
-			return Errorf(Invalid, "%v", err)
-		}
-		return admit(ctx, c, a)
-	}
 }
 
 func decode[A any](args json.RawMessage) (A, error) {

@@ -27,7 +27,10 @@ const MaxCalls = 100_000
 // GrantSource gives the grants of a plugin as they are now. It is asked at each
 // host call, so that revoking works at once, and must be safe for concurrent use.
 type GrantSource interface {
+	// Grants returns all that was granted or denied to a plugin.
 	Grants(ctx context.Context, plugin string) (capability.Grants, error)
+	// Grant returns what was said of one capability, false where nothing was.
+	Grant(ctx context.Context, plugin, capability string) (capability.Grant, bool, error)
 }
 
 // UserSource gives what a user may do at all, as it is now. It must be safe for
@@ -90,14 +93,17 @@ func New(config Config) (*Gate, error) {
 			return nil, fmt.Errorf("host function %q is given twice", f.Name)
 		}
 		c, known := capability.ForFunction(f.Name)
-		if !known || c.Name != f.Capability || (f.Handle == nil) == (f.Batch == "") {
-			return nil, fmt.Errorf("host function %q: it needs a handler and the capability that the catalogue gives it, not %q", f.Name, f.Capability)
+		if !known || c.Name != f.Capability || (f.read == nil) == (f.Batch == "") {
+			return nil, fmt.Errorf("host function %q: it needs a handler and the capability that the catalogue gives it, not %q",
+				f.Name, f.Capability)
 		}
 		g.functions[f.Name] = f
 	}
 	for _, f := range g.functions {
-		if single, there := g.functions[f.Batch]; f.Batch != "" && (!there || single.Handle == nil || single.Capability != f.Capability) {
-			return nil, fmt.Errorf("host function %q: there is no function %q of its capability to make a batch of", f.Name, f.Batch)
+		single, there := g.functions[f.Batch]
+		if f.Batch != "" && (!there || single.read == nil || single.Capability != f.Capability) {
+			return nil, fmt.Errorf("host function %q: there is no function %q of its capability to make a batch of",
+				f.Name, f.Batch)
 		}
 	}
 	return g, nil
@@ -113,22 +119,50 @@ type CallInfo struct {
 }
 
 // Open returns the gate's side of one tool call. The caller ends it with
-// Call.Close.
-func (g *Gate) Open(info CallInfo) *Call {
-	return &Call{CallInfo: info, gate: g, spent: map[string]int64{}}
+// Call.Close. attachment is what the functions need of the tool call beyond
+// info; they know its type, the gate does not look at it.
+func (g *Gate) Open(info CallInfo, attachment any) *Call {
+	return &Call{CallInfo: info, Attachment: attachment, gate: g, spent: map[string]int64{}}
 }
 
-// Rights returns what the plugin may do for the user now.
+// Rights returns all that the plugin may do for the user now.
 func (g *Gate) Rights(ctx context.Context, m capability.Manifest, user string) (capability.Rights, error) {
 	grants, err := g.config.Grants.Grants(ctx, m.Name)
 	if err != nil {
 		return nil, fmt.Errorf("read the grants of %q: %w", m.Name, err)
 	}
-	var rights capability.UserRights
-	if g.config.Users != nil {
-		if rights, err = g.config.Users.Rights(ctx, user); err != nil {
-			return nil, fmt.Errorf("read the rights of the user: %w", err)
-		}
+	rights, err := g.userRights(ctx, user)
+	if err != nil {
+		return nil, err
 	}
 	return capability.Effective(m, grants, rights), nil
+}
+
+// Right returns what the plugin may do with one capability for the user now.
+func (g *Gate) Right(ctx context.Context, m capability.Manifest, user, name string) (capability.Right, error) {
+	grants := capability.Grants{}
+	grant, found, err := g.config.Grants.Grant(ctx, m.Name, name)
+	if err != nil {
+		return capability.Right{}, fmt.Errorf("read the grant of %s to %q: %w", name, m.Name, err)
+	}
+	if found {
+		grants[name] = grant
+	}
+	rights, err := g.userRights(ctx, user)
+	if err != nil {
+		return capability.Right{}, err
+	}
+	return capability.RightTo(name, m, grants, rights), nil
+}
+
+// userRights returns what the user may do at all, nil for everything.
+func (g *Gate) userRights(ctx context.Context, user string) (capability.UserRights, error) {
+	if g.config.Users == nil {
+		return nil, nil
+	}
+	rights, err := g.config.Users.Rights(ctx, user)
+	if err != nil {
+		return nil, fmt.Errorf("read the rights of the user: %w", err)
+	}
+	return rights, nil
 }

@@ -19,12 +19,22 @@ type grants struct {
 	mu   sync.Mutex
 	held capability.Grants
 	err  error
+	// asked are the capabilities that single grants were read of.
+	asked []string
 }
 
 func (g *grants) Grants(context.Context, string) (capability.Grants, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.held, g.err
+}
+
+func (g *grants) Grant(_ context.Context, _, name string) (capability.Grant, bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked = append(g.asked, name)
+	held, found := g.held[name]
+	return held, found, g.err
 }
 
 func (g *grants) set(held capability.Grants) {
@@ -71,9 +81,13 @@ func open(t *testing.T, capabilities string) *scene {
 	s := &scene{grants: &grants{held: capability.GrantAll(m)}, asker: &asker{}, space: &audittest.Space{}}
 	now := func() time.Time { return time.Unix(1, 0) }
 	s.log = audit.New(s.space, now)
-	search := gate.Typed("knowledge_search", capability.Knowledge,
-		func(a searchArgs) string { return "search " + a.Query },
-		func(_ context.Context, _ *gate.Call, a searchArgs) (any, error) {
+	search := gate.Typed[searchArgs]{
+		Name: "knowledge_search", Capability: capability.Knowledge,
+		Summary: func(a searchArgs) string { return "search " + a.Query },
+		Handle: func(_ context.Context, r gate.Request, a searchArgs) (any, error) {
+			if r.Right.Capability != capability.Knowledge || r.Attachment != "attached" {
+				t.Errorf("the handler gets %+v and %v", r.Right, r.Attachment)
+			}
 			s.ran++
 			switch a.Query {
 			case "panic":
@@ -84,14 +98,15 @@ func open(t *testing.T, capabilities string) *scene {
 				return nil, errors.New("the disk at a secret place is on fire")
 			}
 			return map[string]any{"hits": []string{a.Query}}, nil
-		})
-	emit := gate.Function{Name: "emit", Capability: capability.Emit, Quiet: true,
-		Handle: func(context.Context, *gate.Call, json.RawMessage) (any, error) { return nil, nil }}
+		},
+	}.Function()
+	emit := gate.Typed[json.RawMessage]{Name: "emit", Capability: capability.Emit, Quiet: true,
+		Handle: func(context.Context, gate.Request, json.RawMessage) (any, error) { return nil, nil }}.Function()
 	g, err := gate.New(gate.Config{Functions: []gate.Function{search, emit}, Grants: s.grants, Audit: s.log, Asker: s.asker, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.call = g.Open(gate.CallInfo{Plugin: "search", Tool: "internal_search", User: "u1", CallID: "c1", Manifest: m})
+	s.call = g.Open(gate.CallInfo{Plugin: "search", Tool: "internal_search", User: "u1", CallID: "c1", Manifest: m}, "attached")
 	return s
 }
 
@@ -249,11 +264,13 @@ func TestACallThatCannotBeRecordedIsNotMade(t *testing.T) {
 }
 
 func TestFunctionsMustFitTheCatalogue(t *testing.T) {
-	handle := func(context.Context, *gate.Call, json.RawMessage) (any, error) { return nil, nil }
-	for _, f := range []gate.Function{
-		{Name: "emit", Capability: "kv", Handle: handle}, {Name: "emit", Capability: "emit"}, {Name: "x", Capability: "emit", Handle: handle},
+	handle := func(context.Context, gate.Request, searchArgs) (any, error) { return nil, nil }
+	for _, f := range []gate.Typed[searchArgs]{
+		{Name: "emit", Capability: "kv", Handle: handle},
+		{Name: "emit", Capability: "emit"},
+		{Name: "x", Capability: "emit", Handle: handle},
 	} {
-		if _, err := gate.New(gate.Config{Functions: []gate.Function{f}}); err == nil {
+		if _, err := gate.New(gate.Config{Functions: []gate.Function{f.Function()}}); err == nil {
 			t.Errorf("%+v was accepted", f)
 		}
 	}
@@ -270,5 +287,59 @@ func TestRepeatedRefusalsDoNotFillTheLog(t *testing.T) {
 	list, err := s.log.Tail(1000)
 	if err != nil || len(list) != 101 || list[100].Calls != 300 {
 		t.Fatalf("%d records, %v", len(list), err)
+	}
+}
+
+// counted counts how often it is decoded.
+type counted struct{}
+
+func (*counted) UnmarshalJSON([]byte) error {
+	decodings++
+	return nil
+}
+
+// decodings is how often a counted was decoded, in the one test that uses it.
+var decodings int
+
+func TestArgumentsAreDecodedOnceAndOneRightIsComputed(t *testing.T) {
+	m, err := capability.ParseManifest([]byte(`{"manifest":1,"name":"a","version":"1","capabilities":{"http":{"allow":[{"host":"*"}]},"kv":{}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type args struct {
+		URL counted `json:"url"`
+	}
+	var used []string
+	fetch := gate.Typed[args]{
+		Name: "http_fetch", Capability: capability.HTTP,
+		Summary: func(args) string { used = append(used, "summary"); return "" },
+		Admit:   func(context.Context, gate.Request, args) error { used = append(used, "admit"); return nil },
+		Handle: func(context.Context, gate.Request, args) (any, error) {
+			used = append(used, "handle")
+			return nil, nil
+		},
+	}.Function()
+	held := &grants{held: capability.Grants{capability.HTTP: {Capability: capability.HTTP, Mode: capability.Ask}}}
+	g, err := gate.New(gate.Config{
+		Functions: []gate.Function{fetch, {Name: "http_fetch_all", Capability: capability.HTTP, Batch: "http_fetch"}},
+		Grants:    held, Audit: audit.New(&audittest.Space{}, time.Now), Asker: &asker{yes: true}, Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := g.Open(gate.CallInfo{Plugin: "a", Manifest: m}, nil)
+	for _, in := range []struct{ function, block string }{
+		{"http_fetch", `{"url":"a"}`}, {"http_fetch_all", `{"requests":[{"url":"a"}]}`},
+	} {
+		decodings, used, held.asked = 0, nil, nil
+		if out := call.Host(in.function)(t.Context(), []byte(in.block)); !strings.HasPrefix(string(out), `{"ok"`) {
+			t.Fatalf("%s answers %s", in.function, out)
+		}
+		if got := strings.Join(used, " "); decodings != 1 || got != "summary admit admit handle" {
+			t.Errorf("%s: decoded %d times for %s", in.function, decodings, got)
+		}
+		if got := strings.Join(held.asked, " "); got != "http http" { // before and after somebody was asked
+			t.Errorf("%s: the grants of %s were read", in.function, got)
+		}
 	}
 }
