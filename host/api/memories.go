@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
 type memoryView struct {
@@ -20,6 +21,17 @@ type memoryView struct {
 
 type memoryBody struct {
 	Text string `json:"text"`
+	// Plugin wrote the text, as in a plugin that an operator tries; "" for the person.
+	Plugin string `json:"plugin,omitempty"`
+	// Untrusted says that the text may hold what strangers wrote.
+	Untrusted bool `json:"untrusted,omitempty"`
+}
+
+func (b memoryBody) labels() []string {
+	if b.Untrusted {
+		return []string{capability.LabelUntrustedContent}
+	}
+	return nil
 }
 
 func viewMemory(m store.Memory) memoryView {
@@ -59,7 +71,8 @@ func (s *Server) postMemory(c *fiber.Ctx) error {
 		return err
 	}
 	who := whoOf(c)
-	m, added, err := s.cfg.Store.AddMemory(s.ctx, who.Principal, store.Memory{Text: b.Text})
+	written := store.Memory{Text: b.Text, Plugin: b.Plugin, Labels: b.labels()}
+	m, added, err := s.cfg.Store.AddMemory(s.ctx, who.Principal, written)
 	if err != nil {
 		return memoryFault(err)
 	}
@@ -77,7 +90,7 @@ func (s *Server) patchMemory(c *fiber.Ctx) error {
 		return err
 	}
 	who := whoOf(c)
-	m, err := s.cfg.Store.UpdateMemory(s.ctx, who.Principal, c.Params("id"), b.Text, "", nil)
+	m, err := s.cfg.Store.UpdateMemory(s.ctx, who.Principal, c.Params("id"), b.Text, b.Plugin, b.labels())
 	if err != nil {
 		return memoryFault(err)
 	}

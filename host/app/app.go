@@ -18,6 +18,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
@@ -174,11 +175,15 @@ func (a *App) openPlugins(ctx context.Context) error {
 		return err
 	}
 	a.Plugins, err = plugin.New(ctx, plugin.Config{
-		Engine: a.engine, Registry: reg, Storage: a.Store.Space("plugin"),
-		Audit: audit.New(a.Store.Space("audit"), time.Now), Knowledge: a.Knowledge, Egress: a.egress, Logger: a.Logger,
-		Workspaces: files.NewKept(filepath.Join(a.DataDir, workspaceDir), time.Now),
-		Models:     completer{a}, Memories: a.Store, Files: a.Store, MemoryChanged: func(user, memory, change string) {
-			a.Hub.Publish(user, api.Event{Topic: "memory", ID: memory, Change: change})
+		Engine: a.engine, Registry: reg, Audit: audit.New(a.Store.Space("audit"), time.Now), Logger: a.Logger,
+		Services: hostfunc.Services{
+			Knowledge: a.Knowledge, Memories: a.Store, Files: a.Store, Egress: a.egress,
+			Models:     completer{func() *catalog.Catalog { return a.Models }},
+			Storage:    a.Store.Space("plugin"),
+			Workspaces: files.NewKept(filepath.Join(a.DataDir, workspaceDir), time.Now),
+			MemoryChanged: func(user, memory, change string) {
+				a.Hub.Publish(user, api.Event{Topic: "memory", ID: memory, Change: change})
+			},
 		},
 		Changed: func(plugin string) { a.Hub.Broadcast(api.Event{Topic: "plugin", ID: plugin, Change: "updated"}) },
 	})

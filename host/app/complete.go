@@ -3,40 +3,55 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
-	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/salvage"
+	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
 
 // completer answers what plugins ask of the models in the catalog, which is
 // there by the time that a tool is called.
-type completer struct{ app *App }
+type completer struct{ models func() *catalog.Catalog }
 
-var _ plugin.Models = completer{}
+// NewCompleter answers what plugins ask of the models that a configuration names, without a
+// host. The caller closes it.
+func NewCompleter(c config.Config) (models hostfunc.Models, close func() error, err error) {
+	named, err := catalog.New(catalog.Config{
+		Models: c.Models, DefaultModel: c.DefaultModel, Client: egress.ModelClient,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("set up the models: %w", err)
+	}
+	return completer{func() *catalog.Catalog { return named }}, named.Close, nil
+}
+
+var _ hostfunc.Models = completer{}
 
 // maxAnswerBytes is where an answer is cut off, whatever its tokens.
 const maxAnswerBytes = 256 << 10
 
-// Complete implements plugin.Models.
-func (c completer) Complete(ctx context.Context, q plugin.Question) (plugin.Answer, error) {
+// Complete implements hostfunc.Models.
+func (c completer) Complete(ctx context.Context, q hostfunc.Question) (hostfunc.Answer, error) {
 	name := q.Model
 	if name == "" {
-		name = c.app.Models.Default()
+		name = c.models().Default()
 	}
-	m, err := c.app.Models.Get(name)
+	m, err := c.models().Get(name)
 	if err != nil {
-		return plugin.Answer{}, gate.Errorf(gate.NotFound, "There is no model of that name.")
+		return hostfunc.Answer{}, gate.Errorf(gate.NotFound, "There is no model of that name.")
 	}
 	if m.Info().Provider == string(config.ProviderExtractive) {
-		return plugin.Answer{}, gate.Errorf(gate.Unavailable, "The built-in model follows no instructions. Another one must be chosen.")
+		return hostfunc.Answer{}, gate.Errorf(gate.Unavailable,
+			"The built-in model follows no instructions. Another one must be chosen.")
 	}
 	request := llm.Request{Choice: llm.ChoiceNone, MaxOutputTokens: q.MaxOutputTokens}
 	for _, said := range q.Messages {
@@ -49,8 +64,8 @@ func (c completer) Complete(ctx context.Context, q plugin.Question) (plugin.Answ
 
 // read takes the answer's text; reasoning, and markup of calls that nobody
 // offered, are left out.
-func read(ctx context.Context, m llm.Model, request llm.Request) (plugin.Answer, error) {
-	var answer plugin.Answer
+func read(ctx context.Context, m llm.Model, request llm.Request) (hostfunc.Answer, error) {
+	var answer hostfunc.Answer
 	var text strings.Builder
 	parser := salvage.New(salvage.Options{None: true})
 	take := func(events []salvage.Event) {
@@ -62,7 +77,7 @@ func read(ctx context.Context, m llm.Model, request llm.Request) (plugin.Answer,
 	}
 	for event, err := range m.Stream(ctx, request) {
 		if err != nil {
-			return plugin.Answer{}, modelError(ctx, err)
+			return hostfunc.Answer{}, modelError(ctx, err)
 		}
 		switch e := event.(type) {
 		case llm.Text:
@@ -80,7 +95,7 @@ func read(ctx context.Context, m llm.Model, request llm.Request) (plugin.Answer,
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return plugin.Answer{}, err
+		return hostfunc.Answer{}, err
 	}
 	take(parser.Close())
 	answer.Text = text.String()
@@ -96,10 +111,10 @@ func modelError(ctx context.Context, err error) error {
 	return gate.Errorf(gate.Failed, "%s", told.Message)
 }
 
-// Local implements plugin.Models: the built-in model and what a loopback address
+// Local implements hostfunc.Models: the built-in model and what a loopback address
 // serves run on this machine.
 func (c completer) Local(names []string) bool {
-	for _, e := range c.app.Models.Entries() {
+	for _, e := range c.models().Entries() {
 		if (names == nil || slices.Contains(names, e.Name)) && !isLocal(e) {
 			return false
 		}

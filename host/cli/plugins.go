@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -15,9 +14,8 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/app"
-	"github.com/bulkhead-host/bulkhead/host/identity"
-	"github.com/bulkhead-host/bulkhead/host/knowledge"
-	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
+	"github.com/bulkhead-host/bulkhead/host/plugintool"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
@@ -103,7 +101,7 @@ func InspectPlugin(ctx context.Context, o Options, path string) error {
 		return err
 	}
 	return withEngine(ctx, o, func(e *engine.Engine) error {
-		in, err := plugin.Inspect(ctx, e, wasm)
+		in, err := plugintool.Inspect(ctx, e, wasm)
 		if err != nil {
 			return err
 		}
@@ -114,7 +112,7 @@ func InspectPlugin(ctx context.Context, o Options, path string) error {
 	})
 }
 
-func showInspection(out io.Writer, in plugin.Inspection) error {
+func showInspection(out io.Writer, in plugintool.Inspection) error {
 	var m struct{ Name, Version, Title string }
 	if in.Manifest != nil {
 		if err := json.Unmarshal(in.Manifest, &m); err != nil {
@@ -154,13 +152,16 @@ type ToolCall struct {
 	GrantFile string
 	// Meta is what the tool may know, as JSON; "" for nothing.
 	Meta string
-	// User is whose documents a granted tool reaches, "" for the owner's.
+	// User is whose documents, memories and files a granted tool reaches, "" for the
+	// owner's.
 	User string
 }
 
 // RunPlugin makes one call of a module that need not be installed, with nothing
-// granted but what the grant file says.
-func RunPlugin(ctx context.Context, o Options, t ToolCall) error {
+// granted but what the grant file says. Documents, memories and files are those of the host
+// of the data folder, models those that the configuration names; values of kv and folders
+// are not kept.
+func RunPlugin(ctx context.Context, o Options, t ToolCall) (err error) {
 	request, err := requestOf(t)
 	if err != nil {
 		return err
@@ -168,18 +169,25 @@ func RunPlugin(ctx context.Context, o Options, t ToolCall) error {
 	var heard hearing
 	request.Report, request.Log = &heard, func(level, message string) { printf(o.Err, "%s: %s\n", level, message) }
 	heard.err = o.Err
-	base := &remoteKnowledge{o: o, user: t.User}
-	defer base.close()
+	host := &remote{o: o, user: t.User}
+	defer host.close()
 	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}
-	guard, err := app.NewEgress(cfg)
+	services := hostfunc.Services{Knowledge: host, Memories: host, Files: host}
+	if services.Egress, err = app.NewEgress(cfg); err != nil {
+		return err
+	}
+	models, closeModels, err := app.NewCompleter(cfg)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, closeModels()) }()
+	services.Models = models
 	return withEngine(ctx, o, func(e *engine.Engine) error {
-		response, err := plugin.Run(ctx, plugin.Surroundings{Engine: e, Knowledge: base, Egress: guard, Audit: noRecord{}}, request)
+		with := plugintool.Surroundings{Engine: e, Services: services, Audit: noRecord{}}
+		response, err := plugintool.Run(ctx, with, request)
 		if err != nil {
 			return err
 		}
@@ -187,8 +195,8 @@ func RunPlugin(ctx context.Context, o Options, t ToolCall) error {
 	})
 }
 
-func requestOf(t ToolCall) (plugin.Request, error) {
-	r := plugin.Request{Tool: t.Tool, User: "u_run", Arguments: json.RawMessage(t.Arguments)}
+func requestOf(t ToolCall) (plugintool.Request, error) {
+	r := plugintool.Request{Tool: t.Tool, User: "u_run", Arguments: json.RawMessage(t.Arguments)}
 	var err error
 	if r.WASM, err = readModule(t.File); err != nil {
 		return r, err
@@ -200,7 +208,7 @@ func requestOf(t ToolCall) (plugin.Request, error) {
 		}
 	}
 	if t.Meta != "" {
-		if r.Meta, err = plugin.ReadMeta([]byte(t.Meta)); err != nil {
+		if r.Meta, err = plugintool.ReadMeta([]byte(t.Meta)); err != nil {
 			return r, err
 		}
 	}
@@ -229,7 +237,7 @@ type callReport struct {
 	Raw         string          `json:"raw"`
 }
 
-func showResponse(o Options, r plugin.Response) error {
+func showResponse(o Options, r plugintool.Response) error {
 	ms := float64(r.Duration) / float64(time.Millisecond)
 	if o.JSON {
 		err := writeJSON(o.Out, callReport{r.Result.Text, r.Result.Failure, r.Result.Structured,
@@ -288,68 +296,3 @@ type noRecord struct{}
 
 // Record implements audit.Recorder.
 func (noRecord) Record(audit.Entry) error { return nil }
-
-// remoteKnowledge reaches documents through the host of the data folder, which
-// it connects to at the first use.
-type remoteKnowledge struct {
-	o      Options
-	user   string
-	client *Client
-}
-
-func (k *remoteKnowledge) connect(ctx context.Context) (*Client, error) {
-	if k.client != nil {
-		return k.client, nil
-	}
-	c, err := Connect(ctx, k.o, k.user)
-	k.client = c
-	return c, err
-}
-
-func (k *remoteKnowledge) close() {
-	if k.client != nil {
-		if err := k.client.Close(); err != nil {
-			printf(k.o.Err, "bulkhead: %v\n", err)
-		}
-	}
-}
-
-// Search implements plugin.Knowledge.
-func (k *remoteKnowledge) Search(ctx context.Context, _ identity.Principal, q knowledge.Query) ([]knowledge.Hit, error) {
-	c, err := k.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var reply struct {
-		Hits []knowledge.Hit `json:"hits"`
-	}
-	query := url.Values{"q": {q.Text}, "limit": {strconv.Itoa(max(q.Limit, 1))}}
-	err = c.call(ctx, http.MethodGet, "/documents/search?"+query.Encode(), nil, &reply)
-	return reply.Hits, err
-}
-
-// Read implements plugin.Knowledge.
-func (k *remoteKnowledge) Read(ctx context.Context, _ identity.Principal, id string, offset, limit int) (string, int, error) {
-	c, err := k.connect(ctx)
-	if err != nil {
-		return "", 0, err
-	}
-	var reply struct {
-		Text string `json:"text"`
-	}
-	err = c.call(ctx, http.MethodGet, "/documents/"+pathEscape(id), nil, &reply)
-	var refused *Refusal
-	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
-		err = knowledge.ErrNotFound
-	}
-	if err != nil {
-		return "", 0, err
-	}
-	text := []rune(reply.Text)
-	from := min(max(offset, 0), len(text))
-	to := len(text)
-	if limit > 0 {
-		to = min(from+limit, to)
-	}
-	return string(text[from:to]), len(text), nil
-}

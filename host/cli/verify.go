@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/plugintool"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 )
 
@@ -33,7 +33,7 @@ func VerifyPlugin(ctx context.Context, o Options, c Check) error {
 		return err
 	}
 	return withEngine(ctx, o, func(e *engine.Engine) error {
-		v, err := plugin.Verify(ctx, e, wasm, plugin.VerifyOptions{Reference: c.Reference, Arguments: arguments})
+		v, err := plugintool.Verify(ctx, e, wasm, plugintool.VerifyOptions{Reference: c.Reference, Arguments: arguments})
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func argumentsByTool(text string) (map[string]json.RawMessage, error) {
 	return byTool, nil
 }
 
-func showVerification(o Options, v plugin.Verification) {
+func showVerification(o Options, v plugintool.Verification) {
 	manifest, signature := "none", "none"
 	if v.Manifest != nil {
 		manifest = "well formed"
@@ -105,7 +105,7 @@ func showVerification(o Options, v plugin.Verification) {
 }
 
 // called names a call with its arguments.
-func called(c plugin.Comparison) string {
+func called(c plugintool.Comparison) string {
 	const most = 120
 	args := []rune(string(c.Arguments))
 	if len(args) > most {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -65,8 +66,8 @@ func TestWhatThePathMetComesBackWithAKeptFile(t *testing.T) {
 // granted to read in addresses.
 func TestALabelThatAGrantBringsWithinATurnIsKept(t *testing.T) {
 	s := open(t)
-	manifest := strings.Replace(probeManifest, `"emit":{}`, `"emit":{},"http":{"allow":[{"host":"*","methods":["GET"]}]}`, 1)
-	if err := s.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, manifest)}); err != nil {
+	manifest := strings.Replace(guesttest.ProbeManifest, `"emit":{}`, `"emit":{},"http":{"allow":[{"host":"*","methods":["GET"]}]}`, 1)
+	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, manifest)}); err != nil {
 		t.Fatal(err)
 	}
 	set := func(mode capability.Mode) {

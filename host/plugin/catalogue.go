@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/guest"
 )
 
 // catalogue is what is known of a plugin's tools: those that somebody has seen, and those
@@ -13,28 +15,28 @@ import (
 type catalogue struct {
 	// seen are the tools as somebody has seen them, also those that are not listed now: one
 	// that comes back as another is held.
-	seen []listedTool
+	seen []guest.Listed
 	// listed is the module's last list.
-	listed []listedTool
+	listed []guest.Listed
 }
 
 // maxSeen is how many tools of a plugin are remembered.
-const maxSeen = 4 * maxTools
+const maxSeen = 4 * guest.MaxTools
 
 // installedList is the catalogue of a list that came with an install: whoever installs a
 // plugin sees its tools.
-func installedList(tools []listedTool) catalogue { return catalogue{tools, tools} }
+func installedList(tools []guest.Listed) catalogue { return catalogue{tools, tools} }
 
 // offered are the listed tools that are as somebody has seen them.
-func (c catalogue) offered() []listedTool { return c.split(true) }
+func (c catalogue) offered() []guest.Listed { return c.split(true) }
 
 // held are the listed tools that nobody has seen as they are now.
-func (c catalogue) held() []listedTool { return c.split(false) }
+func (c catalogue) held() []guest.Listed { return c.split(false) }
 
-func (c catalogue) split(offered bool) []listedTool {
-	var list []listedTool
+func (c catalogue) split(offered bool) []guest.Listed {
+	var list []guest.Listed
 	for _, l := range c.listed {
-		if before := c.before(l.Name); (before != nil && before.same(l)) == offered {
+		if before := c.before(l.Name); (before != nil && same(*before, l)) == offered {
 			list = append(list, l)
 		}
 	}
@@ -42,7 +44,7 @@ func (c catalogue) split(offered bool) []listedTool {
 }
 
 // before returns a tool as somebody has seen it, nil for nobody.
-func (c catalogue) before(name string) *listedTool {
+func (c catalogue) before(name string) *guest.Listed {
 	for i := range c.seen {
 		if c.seen[i].Name == name {
 			return &c.seen[i]
@@ -60,12 +62,12 @@ func (c catalogue) offers(name string) bool {
 // what an operator did, tools of new names count as seen; one that was seen and is another
 // now never does, nor one that was held before: an act that has nothing to do with it is no
 // look at it.
-func (c catalogue) list(tools []listedTool, byOperator bool) catalogue {
+func (c catalogue) list(tools []guest.Listed, byOperator bool) catalogue {
 	next := catalogue{c.seen, tools}
 	if !byOperator {
 		return next
 	}
-	var fresh []listedTool
+	var fresh []guest.Listed
 	for _, l := range tools {
 		if c.before(l.Name) == nil && !names(c.listed, l.Name) {
 			fresh = append(fresh, l)
@@ -75,8 +77,8 @@ func (c catalogue) list(tools []listedTool, byOperator bool) catalogue {
 }
 
 // names reports whether a list has a tool of that name.
-func names(list []listedTool, name string) bool {
-	return slices.ContainsFunc(list, func(l listedTool) bool { return l.Name == name })
+func names(list []guest.Listed, name string) bool {
+	return slices.ContainsFunc(list, func(l guest.Listed) bool { return l.Name == name })
 }
 
 // accept returns the catalogue after somebody saw the held tools, digest saying which.
@@ -91,11 +93,11 @@ func (c catalogue) accept(digest string) (next catalogue, ok bool) {
 
 // see returns the catalogue with tools as they were seen now. Of more than maxSeen those
 // that are not listed are forgotten first.
-func (c catalogue) see(tools []listedTool) catalogue {
+func (c catalogue) see(tools []guest.Listed) catalogue {
 	if len(tools) == 0 {
 		return c
 	}
-	seen := slices.DeleteFunc(slices.Clone(c.seen), func(old listedTool) bool {
+	seen := slices.DeleteFunc(slices.Clone(c.seen), func(old guest.Listed) bool {
 		return names(tools, old.Name)
 	})
 	seen = append(seen, tools...)
@@ -114,13 +116,14 @@ func (c catalogue) equal(other catalogue) bool {
 	return sameList(c.seen, other.seen) && sameList(c.listed, other.listed)
 }
 
-func sameList(a, b []listedTool) bool { return slices.EqualFunc(a, b, listedTool.same) }
+func sameList(a, b []guest.Listed) bool { return slices.EqualFunc(a, b, same) }
 
 // same reports whether a tool is the other in all that a model or a person reads of it.
 // Schemas are compared as JSON values: the order of keys means nothing.
-func (l listedTool) same(other listedTool) bool {
+func same(l, other guest.Listed) bool {
 	return l.Name == other.Name && l.Title == other.Title && l.Description == other.Description &&
-		canonical(l.InputSchema) == canonical(other.InputSchema) && canonical(l.OutputSchema) == canonical(other.OutputSchema)
+		canonical(l.InputSchema) == canonical(other.InputSchema) &&
+		canonical(l.OutputSchema) == canonical(other.OutputSchema)
 }
 
 // canonical writes a JSON value with its keys in order and its numbers as they are. What is
@@ -164,7 +167,7 @@ func repeatsKey(dec *json.Decoder) bool {
 }
 
 // digestOf names a list of tools by its content, in 32 hex digits.
-func digestOf(tools []listedTool) string {
+func digestOf(tools []guest.Listed) string {
 	sum := sha256.New()
 	enc := json.NewEncoder(sum)
 	for _, l := range tools {

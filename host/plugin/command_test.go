@@ -8,35 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/guest"
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/pack"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
-
-// commandManifest makes tools of the program.
-const commandManifest = `{"manifest":1,"name":"prog","version":"1","description":"A program.","protocol":"wasi-command",
- %s
- "capabilities":{"workspace":{"quota_bytes":300000}},
- "limits":{"output_bytes":50000,"timeout_ms":60000,"fuel":2000000000},
- "tools":{
-  "arguments":{"wasi":{"argv":["prog","args","--in={a}","{b}","{c}","{list}","{keep}","n={n}"],
-    "input_schema":{"type":"object","properties":{"a":{"type":"string"},"b":{},"c":{},"list":{"type":"array"},"n":{"type":"number"}}}}},
-  "upper":{"wasi":{"title":"Upper","description":"Writes a text large.","argv":["prog","upper"],"stdin":"text"}},
-  "echo":{"wasi":{"argv":["prog","upper"],"stdin":"arguments","stdout":"json"}},
-  "exit":{"wasi":{"argv":["prog","exit","{code}"],"ok_exit_codes":[0,3]}},
-  "write":{"wasi":{"argv":["prog","write","{path}","{text}"]}},
-  "read":{"wasi":{"argv":["prog","read","{path}"]}},
-  "tree":{"wasi":{"argv":["prog","tree","{path}"]}},
-  "files":{"wasi":{"argv":["prog","files","/workspace"]}},
-  "fill":{"wasi":{"argv":["prog","fill","/workspace"]}},
-  "hold":{"wasi":{"argv":["prog","hold","/workspace"]}},
-  "grow":{"wasi":{"argv":["prog","grow","/workspace"]}},
-  "flood":{"wasi":{"argv":["prog","flood"]}},
-  "loop":{"wasi":{"argv":["prog","loop"]}},
-  "broken":{"wasi":{"argv":["prog","panic"]}},
-  "raw":{"wasi":{"argv":["prog","raw"]}}
- }}`
 
 func tarOf(t *testing.T, files map[string]string) []byte {
 	t.Helper()
@@ -60,7 +37,7 @@ func tarOf(t *testing.T, files map[string]string) []byte {
 func withProgram(t *testing.T) *scene {
 	t.Helper()
 	s := open(t)
-	wasm := packed(t, commandWASM, fmt.Sprintf(commandManifest, `"assets":"bulkhead.assets",`))
+	wasm := guesttest.Packed(t, built.Command, fmt.Sprintf(guesttest.CommandManifest, `"assets":"bulkhead.assets",`))
 	wasm, err := pack.WithSection(wasm, pack.SectionAssets, tarOf(t, map[string]string{"data/greeting.txt": "hello from the assets"}))
 	if err != nil {
 		t.Fatal(err)
@@ -166,8 +143,8 @@ func TestAWorkspaceIsGrantedAndHasAQuota(t *testing.T) {
 // TestAWorkspaceThatIsToBeKeptIsNotPretended calls for nobody in particular.
 func TestAWorkspaceThatIsToBeKeptIsNotPretended(t *testing.T) {
 	s := open(t)
-	manifest := strings.Replace(fmt.Sprintf(commandManifest, ""), `"quota_bytes":300000`, `"persistent":true`, 1)
-	if err := s.install(t, map[string][]byte{"prog.wasm": packed(t, commandWASM, manifest)}); err != nil {
+	manifest := strings.Replace(fmt.Sprintf(guesttest.CommandManifest, ""), `"quota_bytes":300000`, `"persistent":true`, 1)
+	if err := s.install(t, map[string][]byte{"prog.wasm": guesttest.Packed(t, built.Command, manifest)}); err != nil {
 		t.Fatal(err)
 	}
 	r := s.call(t, "files", `{}`, func(in *tool.Invocation) { in.User = "" })
@@ -178,10 +155,10 @@ func TestAWorkspaceThatIsToBeKeptIsNotPretended(t *testing.T) {
 
 func TestABadCommandIsRefusedWithASentence(t *testing.T) {
 	with := func(tools string) []byte {
-		return packed(t, commandWASM, `{"manifest":1,"name":"prog","version":"1","protocol":"wasi-command","tools":`+tools+`}`)
+		return guesttest.Packed(t, built.Command, `{"manifest":1,"name":"prog","version":"1","protocol":"wasi-command","tools":`+tools+`}`)
 	}
 	assets := func(archive []byte) []byte {
-		wasm := packed(t, commandWASM, fmt.Sprintf(commandManifest, `"assets":"bulkhead.assets",`))
+		wasm := guesttest.Packed(t, built.Command, fmt.Sprintf(guesttest.CommandManifest, `"assets":"bulkhead.assets",`))
 		if archive == nil {
 			return wasm
 		}
@@ -194,25 +171,25 @@ func TestABadCommandIsRefusedWithASentence(t *testing.T) {
 	cases := []struct {
 		name string
 		wasm []byte
-		kind plugin.Kind
+		kind guest.Kind
 		says string
 	}{
-		{"no manifest", commandWASM, plugin.BadTools, "wasi-command"},
-		{"no tools", with(`{}`), plugin.BadTools, "makes no tool"},
-		{"a tool without wasi", with(`{"a":{}}`), plugin.BadTools, "makes no tool"},
-		{"no argv", with(`{"a":{"wasi":{"argv":[]}}}`), plugin.BadManifest, "argv"},
-		{"zero byte", with(`{"a":{"wasi":{"argv":["a\u0000"]}}}`), plugin.BadManifest, "zero byte"},
-		{"schema", with(`{"a":{"wasi":{"argv":["a"],"input_schema":{"type":"array"}}}}`), plugin.BadManifest, "input_schema"},
-		{"for all", with(`{"*":{"wasi":{"argv":["a"]}}}`), plugin.BadManifest, "named"},
-		{"another protocol", packed(t, commandWASM, `{"manifest":1,"name":"prog","version":"1","protocol":"tools.v1"}`), plugin.Unsupported, "describe and call"},
-		{"assets that are not there", assets(nil), plugin.BadManifest, "bulkhead.assets"},
-		{"assets that are no archive", assets([]byte(strings.Repeat("no tar", 200))), plugin.Corrupt, "tar"},
+		{"no manifest", built.Command, guest.BadTools, "wasi-command"},
+		{"no tools", with(`{}`), guest.BadTools, "makes no tool"},
+		{"a tool without wasi", with(`{"a":{}}`), guest.BadTools, "makes no tool"},
+		{"no argv", with(`{"a":{"wasi":{"argv":[]}}}`), guest.BadManifest, "argv"},
+		{"zero byte", with(`{"a":{"wasi":{"argv":["a\u0000"]}}}`), guest.BadManifest, "zero byte"},
+		{"schema", with(`{"a":{"wasi":{"argv":["a"],"input_schema":{"type":"array"}}}}`), guest.BadManifest, "input_schema"},
+		{"for all", with(`{"*":{"wasi":{"argv":["a"]}}}`), guest.BadManifest, "named"},
+		{"another protocol", guesttest.Packed(t, built.Command, `{"manifest":1,"name":"prog","version":"1","protocol":"tools.v1"}`), guest.Unsupported, "describe and call"},
+		{"assets that are not there", assets(nil), guest.BadManifest, "bulkhead.assets"},
+		{"assets that are no archive", assets([]byte(strings.Repeat("no tar", 200))), guest.Corrupt, "tar"},
 	}
 	s := open(t)
 	for _, c := range cases {
 		err := s.install(t, map[string][]byte{"prog.wasm": c.wasm})
 		t.Run(c.name, func(t *testing.T) {
-			wantKind(t, err, c.kind)
+			wantFault(t, err, c.kind)
 			if !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error is %v, want it to say %q", err, c.says)
 			}

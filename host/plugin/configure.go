@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 )
 
@@ -23,7 +24,7 @@ func configKey(plugin string) string { return "config/" + plugin }
 // Configuration returns what a plugin reads with config_get, never nil.
 func (m *Manager) Configuration(plugin string) (map[string]string, error) {
 	config := map[string]string{}
-	err := m.config.Storage.View(func(tx Tx) error {
+	err := m.config.Services.Storage.View(func(tx hostfunc.Tx) error {
 		data, found := tx.Get(configKey(plugin))
 		if !found {
 			return nil
@@ -46,7 +47,7 @@ func (m *Manager) Configure(ctx context.Context, operator, plugin string, change
 		return err
 	}
 	defer p.act()()
-	err = m.config.Storage.Update(func(tx Tx) error {
+	err = m.config.Services.Storage.Update(func(tx hostfunc.Tx) error {
 		config := map[string]string{}
 		if data, found := tx.Get(configKey(plugin)); found {
 			if err := json.Unmarshal(data, &config); err != nil {

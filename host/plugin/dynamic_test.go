@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -22,7 +23,7 @@ func withDynamic(t *testing.T) (*scene, <-chan string) {
 	t.Helper()
 	told := make(chan string, 1000)
 	s := open(t, func(s *scene) { s.told = func(plugin string) { told <- plugin } })
-	if err := s.install(t, map[string][]byte{"dyn.wasm": packed(t, dynamicWASM, dynamicManifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"dyn.wasm": guesttest.Packed(t, built.Dynamic, dynamicManifest)}); err != nil {
 		t.Fatal(err)
 	}
 	return s, told
@@ -240,7 +241,7 @@ func TestConfigurationIsKeptForANewVersion(t *testing.T) {
 	s, _ := withDynamic(t)
 	s.configure(t, "one")
 	second := strings.Replace(dynamicManifest, `"version":"1"`, `"version":"2"`, 1)
-	if err := s.install(t, map[string][]byte{"dyn.wasm": packed(t, dynamicWASM, second)}); err != nil {
+	if err := s.install(t, map[string][]byte{"dyn.wasm": guesttest.Packed(t, built.Dynamic, second)}); err != nil {
 		t.Fatal(err)
 	}
 	if d := s.described(t); d.Version != "2" || !d.Dynamic {

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
 
 // grantStore keeps the grants of all plugins.
-type grantStore struct{ space Storage }
+type grantStore struct{ space hostfunc.Storage }
 
 var _ gate.GrantSource = (*grantStore)(nil)
 
@@ -21,7 +22,7 @@ func grantPrefix(plugin string) string { return "grant/" + plugin + "/" }
 // which denies.
 func (s *grantStore) Grants(_ context.Context, plugin string) (capability.Grants, error) {
 	grants := capability.Grants{}
-	err := s.space.View(func(tx Tx) error {
+	err := s.space.View(func(tx hostfunc.Tx) error {
 		var bad error
 		err := tx.Scan(grantPrefix(plugin), func(key string, value []byte) bool {
 			var g capability.Grant
@@ -43,7 +44,7 @@ func (s *grantStore) Grants(_ context.Context, plugin string) (capability.Grants
 
 // Grant implements gate.GrantSource. A grant that cannot be read is an error, which denies.
 func (s *grantStore) Grant(_ context.Context, plugin, name string) (g capability.Grant, found bool, err error) {
-	err = s.space.View(func(tx Tx) error {
+	err = s.space.View(func(tx hostfunc.Tx) error {
 		var data []byte
 		if data, found = tx.Get(grantPrefix(plugin) + name); !found {
 			return nil
@@ -61,7 +62,7 @@ func (s *grantStore) Grant(_ context.Context, plugin, name string) (g capability
 
 // put stores grants in one transaction and leaves others as they are.
 func (s *grantStore) put(plugin string, grants ...capability.Grant) error {
-	return s.space.Update(func(tx Tx) error {
+	return s.space.Update(func(tx hostfunc.Tx) error {
 		for _, g := range grants {
 			data, err := json.Marshal(g)
 			if err != nil {

@@ -11,8 +11,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/bulkhead-host/bulkhead/host/guest"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
-	"github.com/bulkhead-host/bulkhead/runtime/pack"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -43,7 +43,7 @@ func (m *Manager) InstallBuiltins(ctx context.Context, dist fs.FS) error {
 }
 
 func (m *Manager) installBuiltin(ctx context.Context, wasm []byte, fallback string) error {
-	manifest, raw, err := readManifest(wasm, fallback)
+	manifest, raw, err := guest.ReadManifest(wasm, fallback)
 	if err != nil {
 		return err
 	}
@@ -94,34 +94,17 @@ func newGrants(m capability.Manifest, old *installed) []capability.Grant {
 	return list
 }
 
-// readManifest returns the manifest in a module and its bytes; the default one,
-// named fallback, where there is none. It returns an *Error.
-func readManifest(wasm []byte, fallback string) (capability.Manifest, json.RawMessage, error) {
-	raw, found, err := pack.Section(wasm, pack.SectionManifest)
-	if err != nil {
-		return capability.Manifest{}, nil, &Error{Kind: Corrupt, Message: err.Error(), cause: err}
-	}
-	if !found {
-		return capability.Default(fallback), nil, nil
-	}
-	m, err := capability.ParseManifest(raw)
-	if err != nil {
-		return capability.Manifest{}, nil, manifestError(err)
-	}
-	return m, raw, nil
-}
-
 // prepare loads a module and lists its tools, with nothing granted.
 func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.Manifest, raw json.RawMessage) (*installed, error) {
-	assets, err := readAssets(wasm, manifest)
+	assets, err := guest.ReadAssets(wasm, manifest)
 	if err != nil {
 		return nil, err
 	}
-	module, err := m.config.Engine.Load(ctx, wasm, engineLimits(manifest))
+	module, err := guest.Load(ctx, m.config.Engine, wasm, manifest)
 	if err != nil {
-		return nil, loadError(err)
+		return nil, err
 	}
-	tools, err := listTools(ctx, module, manifest, engine.Call{})
+	tools, err := guest.ListTools(ctx, module, manifest, nil)
 	if err != nil {
 		return nil, errors.Join(err, module.Close(ctx))
 	}
@@ -164,7 +147,8 @@ func (m *Manager) publish(ctx context.Context, p *installed, wasm []byte) error 
 	if old != nil {
 		m.background.Go(func() {
 			if err := old.unload(m.life); err != nil {
-				m.config.Logger.Warn("the old version of a plugin cannot be closed", "plugin", record.Name, "error", err)
+				m.config.Logger.Warn("the old version of a plugin cannot be closed",
+					"plugin", record.Name, "error", err)
 			}
 		})
 	}
@@ -172,6 +156,7 @@ func (m *Manager) publish(ctx context.Context, p *installed, wasm []byte) error 
 	m.tell(record.Name)
 	m.listAgain(ctx, p)
 	return m.config.Audit.Record(audit.Entry{
-		Time: m.config.Now(), Kind: audit.KindInstall, Plugin: record.Name, Version: record.Version, SHA256: record.SHA256, Decision: string(capability.Allow),
+		Time: m.config.Now(), Kind: audit.KindInstall, Plugin: record.Name, Version: record.Version,
+		SHA256: record.SHA256, Decision: string(capability.Allow),
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/bulkhead-host/bulkhead/host/guest"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -36,7 +37,10 @@ type installed struct {
 }
 
 func newInstalled(r registry.Record, m capability.Manifest, c catalogue) *installed {
-	p := &installed{record: r, manifest: m, listing: make(chan struct{}, 1), announced: newAnnouncements(), turn: make(chan struct{}, 1)}
+	p := &installed{
+		record: r, manifest: m, listing: make(chan struct{}, 1), announced: newAnnouncements(),
+		turn: make(chan struct{}, 1),
+	}
 	p.catalogue.Store(&c)
 	return p
 }
@@ -46,8 +50,8 @@ func fromRecord(r registry.Record) (*installed, error) {
 	m := capability.Default(r.Name)
 	if len(r.Manifest) > 0 {
 		var err error
-		if m, err = capability.ParseManifest(r.Manifest); err != nil {
-			return nil, manifestError(err)
+		if m, err = guest.ParseManifest(r.Manifest); err != nil {
+			return nil, err
 		}
 	}
 	var c catalogue
@@ -86,11 +90,11 @@ func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Regi
 	if record.SHA256 != p.record.SHA256 {
 		return nil, engine.ErrClosed // another version was installed meanwhile
 	}
-	assets, err := readAssets(wasm, p.manifest)
+	assets, err := guest.ReadAssets(wasm, p.manifest)
 	if err != nil {
 		return nil, err
 	}
-	module, err := e.Load(ctx, wasm, engineLimits(p.manifest))
+	module, err := guest.Load(ctx, e, wasm, p.manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -109,15 +113,4 @@ func (p *installed) unload(ctx context.Context) error {
 		return nil
 	}
 	return module.Close(ctx)
-}
-
-// engineLimits are what a module is loaded with: its manifest's limits, and WASI's files
-// where it has any.
-func engineLimits(m capability.Manifest) engine.Limits {
-	l := m.Limits
-	_, workspace := m.Asks(capability.Workspace)
-	return engine.Limits{
-		MemoryMiB: l.MemoryMiB, Timeout: l.Timeout(), OutputBytes: l.OutputBytes, Concurrency: l.Concurrency,
-		Fuel: l.Fuel, Fresh: l.Isolation == "fresh", Files: m.Assets != "" || workspace && !m.Implicit || m.Protocol == capability.ProtocolWASICommand,
-	}
 }

@@ -10,7 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
@@ -20,24 +21,24 @@ import (
 // in host/app, whose tests ask one through this gate.
 type parrot struct {
 	mu     sync.Mutex
-	asked  []plugin.Question
+	asked  []hostfunc.Question
 	remote bool
 	// counts is what it says of tokens.
 	counts int64
 }
 
-func (p *parrot) Complete(ctx context.Context, q plugin.Question) (plugin.Answer, error) {
+func (p *parrot) Complete(ctx context.Context, q hostfunc.Question) (hostfunc.Answer, error) {
 	p.mu.Lock()
 	p.asked = append(p.asked, q)
 	p.mu.Unlock()
 	switch q.Messages[0].Text {
 	case "hang":
 		<-ctx.Done()
-		return plugin.Answer{}, ctx.Err()
+		return hostfunc.Answer{}, ctx.Err()
 	case "fail":
-		return plugin.Answer{}, gate.Errorf(gate.Failed, "The model's server cannot be reached.")
+		return hostfunc.Answer{}, gate.Errorf(gate.Failed, "The model's server cannot be reached.")
 	}
-	return plugin.Answer{Model: q.Model, Text: q.Messages[0].Text, InputTokens: p.counts, Truncated: q.MaxOutputTokens == 1}, nil
+	return hostfunc.Answer{Model: q.Model, Text: q.Messages[0].Text, InputTokens: p.counts, Truncated: q.MaxOutputTokens == 1}, nil
 }
 
 func (p *parrot) Local([]string) bool { return !p.remote }
@@ -50,7 +51,7 @@ func withModel(t *testing.T, p *parrot, asks string) *scene {
 		}
 	})
 	manifest := fmt.Sprintf(`{"manifest":1,"name":"probe","version":"1","capabilities":{"model":%s}}`, asks)
-	if err := s.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, manifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, manifest)}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -69,7 +70,7 @@ func TestAPluginAsksTheModelThatAnswers(t *testing.T) {
 	if h := r.HostCalls; len(h) != 1 || h[0].Capability != "model" || h[0].Decision != "allow" || h[0].Summary != "ask a language model with 4 characters" {
 		t.Errorf("%+v", h)
 	}
-	if s.call(t, "ask_model", `{"text":"why?"}`); p.asked[1].Model != "" || p.asked[1].MaxOutputTokens != plugin.DefaultTokensPerCall-1 {
+	if s.call(t, "ask_model", `{"text":"why?"}`); p.asked[1].Model != "" || p.asked[1].MaxOutputTokens != hostfunc.DefaultTokensPerCall-1 {
 		t.Errorf("asked %+v", p.asked[1])
 	}
 }

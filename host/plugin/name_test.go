@@ -3,15 +3,16 @@ package plugin
 import (
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/guest"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
 func TestAToolNamedAsOneOfTheLoopsGetsItsPluginsName(t *testing.T) {
-	var list []listedTool
+	var list []guest.Listed
 	for _, name := range []string{tool.Think, "plan"} {
-		var l listedTool
+		var l guest.Listed
 		l.Name = name
 		list = append(list, l)
 	}

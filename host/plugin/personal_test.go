@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -19,8 +19,8 @@ import (
 // unwilling is a host whose only model follows no instructions.
 type unwilling struct{}
 
-func (unwilling) Complete(context.Context, plugin.Question) (plugin.Answer, error) {
-	return plugin.Answer{}, gate.Errorf(gate.Unavailable, "The built-in model follows no instructions.")
+func (unwilling) Complete(context.Context, hostfunc.Question) (hostfunc.Answer, error) {
+	return hostfunc.Answer{}, gate.Errorf(gate.Unavailable, "The built-in model follows no instructions.")
 }
 
 func (unwilling) Local([]string) bool { return true }
@@ -28,7 +28,7 @@ func (unwilling) Local([]string) bool { return true }
 func withMemory(t *testing.T) *scene {
 	t.Helper()
 	s := open(t, func(s *scene) { s.models = unwilling{} })
-	if err := s.install(t, map[string][]byte{"memory.wasm": memoryWASM}); err != nil {
+	if err := s.install(t, map[string][]byte{"memory.wasm": built.Memory}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -138,7 +138,7 @@ func (s *scene) attach(t *testing.T, name, text string) store.File {
 
 func TestAFileIsReadInItsConversationOnly(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"files.wasm": filesWASM}); err != nil {
+	if err := s.install(t, map[string][]byte{"files.wasm": built.Files}); err != nil {
 		t.Fatal(err)
 	}
 	big := s.attach(t, "log.txt", strings.Repeat("a line of the log\n", 5000)+"the very end")
@@ -173,7 +173,7 @@ func TestAFileIsReadInItsConversationOnly(t *testing.T) {
 
 func TestAFileOfAnotherBranchIsOutOfReach(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"files.wasm": filesWASM}); err != nil {
+	if err := s.install(t, map[string][]byte{"files.wasm": built.Files}); err != nil {
 		t.Fatal(err)
 	}
 	left, right := s.attach(t, "left.txt", "left"), s.attach(t, "right.txt", "right")
@@ -202,7 +202,7 @@ func TestAFileOfAnotherBranchIsOutOfReach(t *testing.T) {
 
 func TestAPictureIsNamedAsOneWhereFilesAreRead(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"files.wasm": filesWASM}); err != nil {
+	if err := s.install(t, map[string][]byte{"files.wasm": built.Files}); err != nil {
 		t.Fatal(err)
 	}
 	boat, err := s.store.AddPicture(t.Context(), s.owner, store.File{Name: "boat.png", MediaType: "image/png", Width: 6, Height: 4}, []byte("\x89PNG"))

@@ -1,26 +1,20 @@
 package plugin_test
 
 import (
-	"context"
 	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
-const probeManifest = `{"manifest":1,"name":"probe","version":"1","capabilities":{
-	"kv":{"quota_bytes":100},"emit":{},"context":{"fields":["query","user"]}},
-	"limits":{"output_bytes":10000},
-	"tools":{"context":{"needs":["query","history","user"]},"fail":{"approval":"deny"},"count":{"approval":"ask"}}}`
-
 func withProbe(t *testing.T) *scene {
 	t.Helper()
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, probeManifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, guesttest.ProbeManifest)}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -121,7 +115,7 @@ func TestResultIsMapped(t *testing.T) {
 
 func TestEachCallSeesAFreshModule(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"probe.wasm": probeWASM}); err != nil {
+	if err := s.install(t, map[string][]byte{"probe.wasm": built.Probe}); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
@@ -138,7 +132,7 @@ func TestEachCallSeesAFreshModule(t *testing.T) {
 
 func TestAModuleWithoutManifestMayNothing(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"probe.wasm": probeWASM}); err != nil {
+	if err := s.install(t, map[string][]byte{"probe.wasm": built.Probe}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []string{"put", "show"} {
@@ -171,7 +165,7 @@ func TestApprovalOfATool(t *testing.T) {
 func TestFailuresHaveKindSentenceAndText(t *testing.T) {
 	s := open(t)
 	manifest := `{"manifest":1,"name":"probe","version":"1","limits":{"output_bytes":10000}}`
-	if err := s.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, manifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, manifest)}); err != nil {
 		t.Fatal(err)
 	}
 	cases := []struct {
@@ -197,45 +191,10 @@ func TestFailuresHaveKindSentenceAndText(t *testing.T) {
 	}
 }
 
-func TestRunGrantsNothingUnlessSaid(t *testing.T) {
-	s := open(t)
-	var logged []string
-	with := plugin.Surroundings{Engine: s.engine, Storage: s.store.Space("run"), Audit: s.log}
-	request := plugin.Request{
-		WASM: packed(t, probeWASM, probeManifest), Tool: "show", Log: func(level, message string) { logged = append(logged, level+" "+message) },
-	}
-	r, err := plugin.Run(t.Context(), with, request)
-	if err != nil || r.Result.Failure == nil || !strings.Contains(r.Result.Text, "denied") {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	if !reflect.DeepEqual(logged, []string{"warn the probe logs"}) {
-		t.Errorf("logged %q", logged)
-	}
-	request.Grants = capability.Grants{"emit": {Capability: "emit", Mode: capability.Allow}}
-	if r, err = plugin.Run(t.Context(), with, request); err != nil || r.Result.Text != "shown" {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	request.Tool, request.Grants = "context", capability.Grants{"context": {Capability: "context", Mode: capability.Allow}}
-	if request.Meta, err = plugin.ReadMeta([]byte(`{"bulkhead/query":"why?","refs":{"start":5,"count":6}}`)); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = plugin.Run(t.Context(), with, request); err != nil || !strings.Contains(r.Result.Text, "why?") || !strings.Contains(r.Result.Text, `"start":5`) {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	request.Tool = "shwo"
-	_, err = plugin.Run(t.Context(), with, request)
-	wantKind(t, err, plugin.UnknownTool)
-	for _, bad := range []string{`[]`, `{"quary":"x"}`, `{"refs":5}`} {
-		if _, err := plugin.ReadMeta([]byte(bad)); err == nil {
-			t.Errorf("meta %s was taken", bad)
-		}
-	}
-}
-
 func TestTwoToolsOfOneNameAreToldApart(t *testing.T) {
 	s := open(t)
-	one := packed(t, probeWASM, `{"manifest":1,"name":"one","version":"1"}`)
-	two := packed(t, probeWASM, `{"manifest":1,"name":"two","version":"1"}`)
+	one := guesttest.Packed(t, built.Probe, `{"manifest":1,"name":"one","version":"1"}`)
+	two := guesttest.Packed(t, built.Probe, `{"manifest":1,"name":"two","version":"1"}`)
 	if err := s.install(t, map[string][]byte{"one.wasm": one, "two.wasm": two}); err != nil {
 		t.Fatal(err)
 	}
@@ -244,24 +203,9 @@ func TestTwoToolsOfOneNameAreToldApart(t *testing.T) {
 	}
 }
 
-func TestStopEndsACallThatLoops(t *testing.T) {
-	s := open(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	with := plugin.Surroundings{Engine: s.engine, Audit: s.log}
-	entered := false
-	r, err := plugin.Run(ctx, with, plugin.Request{WASM: guest(loops), Tool: "bad", Log: func(string, string) {
-		entered = true
-		cancel()
-	}})
-	if err != nil || !entered || r.Result.Failure == nil || !strings.Contains(r.Result.Failure.Message, "was stopped") {
-		t.Errorf("entered %v, result %+v, %v", entered, r.Result, err)
-	}
-}
-
 func TestRevokingWorksOnACallThatRuns(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, probeManifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, guesttest.ProbeManifest)}); err != nil {
 		t.Fatal(err)
 	}
 	w := &revoker{scene: s, t: t}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/guest"
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/wasmbin/wasmtest"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -15,7 +17,7 @@ import (
 
 func TestAServletIsATool(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"servlet.wasm": servletWASM}); err != nil {
+	if err := s.install(t, map[string][]byte{"servlet.wasm": built.Servlet}); err != nil {
 		t.Fatal(err)
 	}
 	spec := s.tool(t, "shout").Spec()
@@ -74,7 +76,7 @@ func TestAnEarlyServletDescribesOneTool(t *testing.T) {
 		t.Errorf("spec %+v", spec)
 	}
 	for _, bad := range []string{`{"description":"d"}`, `[]`, `"x"`, ``, `{"tools":{}}`} {
-		wantKind(t, s.install(t, map[string][]byte{"bad.wasm": servletOf(bad)}), plugin.BadTools)
+		wantFault(t, s.install(t, map[string][]byte{"bad.wasm": servletOf(bad)}), guest.BadTools)
 	}
 }
 
@@ -90,11 +92,11 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 }
 
 // oneAnswer is a model that always answers the same.
-type oneAnswer struct{ asked []plugin.Question }
+type oneAnswer struct{ asked []hostfunc.Question }
 
-func (m *oneAnswer) Complete(_ context.Context, q plugin.Question) (plugin.Answer, error) {
+func (m *oneAnswer) Complete(_ context.Context, q hostfunc.Question) (hostfunc.Answer, error) {
 	m.asked = append(m.asked, q)
-	return plugin.Answer{Model: "local", Text: "an answer", Truncated: q.MaxOutputTokens < 10}, nil
+	return hostfunc.Answer{Model: "local", Text: "an answer", Truncated: q.MaxOutputTokens < 10}, nil
 }
 func (m *oneAnswer) Local([]string) bool { return true }
 
@@ -104,7 +106,7 @@ func TestHyperMCPImportsLinkAndAnswer(t *testing.T) {
 	log := &lines{}
 	s := open(t, func(s *scene) { s.models, s.logger = model, slog.New(log) })
 	manifest := `{"manifest":1,"name":"hyper","version":"1","capabilities":{"model":{},"emit":{}}}`
-	if err := s.install(t, map[string][]byte{"hyper.wasm": packed(t, hyperWASM, manifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"hyper.wasm": guesttest.Packed(t, built.Hyper, manifest)}); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(message string) (answers map[string]string, shown []string, r tool.Result) {
@@ -146,7 +148,7 @@ func TestHyperMCPImportsLinkAndAnswer(t *testing.T) {
 			t.Errorf("the log has no %q: %q", line, log.all)
 		}
 	}
-	if len(model.asked) != 1 || len(model.asked[0].Messages) != 3 || model.asked[0].Messages[0] != (plugin.Said{Role: "system", Text: "Be brief."}) ||
+	if len(model.asked) != 1 || len(model.asked[0].Messages) != 3 || model.asked[0].Messages[0] != (hostfunc.Said{Role: "system", Text: "Be brief."}) ||
 		model.asked[0].Messages[2].Text != "a\nb" || model.asked[0].MaxOutputTokens != 50 {
 		t.Errorf("asked %+v", model.asked)
 	}

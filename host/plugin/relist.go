@@ -6,19 +6,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/guest"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
-	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
 
 // The tools of a plugin whose manifest says "dynamic" depend on its configuration and on
 // what it was granted. It is asked for them again when an operator changes either, and when
 // it says that its list has changed.
-
-// listCall is the name of the call that lists tools, in the record.
-const listCall = "list_tools"
 
 // errHeld is returned by AcceptTools for a list that is not the one that was seen.
 var errHeld = errors.New("other tools are held now")
@@ -54,7 +50,7 @@ func (m *Manager) relist(ctx context.Context, p *installed, byOperator bool) err
 
 // askForTools makes the call, with the plugin's configuration and what it was granted
 // without asking anybody.
-func (m *Manager) askForTools(ctx context.Context, p *installed) ([]listedTool, error) {
+func (m *Manager) askForTools(ctx context.Context, p *installed) ([]guest.Listed, error) {
 	lease, err := p.load(ctx, m.config.Engine, m.config.Registry)
 	if err != nil {
 		return nil, err
@@ -64,19 +60,11 @@ func (m *Manager) askForTools(ctx context.Context, p *installed) ([]listedTool, 
 	if err != nil {
 		return nil, err
 	}
-	in := tool.Invocation{CallID: listCall, Now: m.config.Now(), Report: unseen{}}
-	c := guestCall{
-		gate: m.quiet, module: lease, manifest: p.manifest, tool: listCall, title: p.manifest.Title, exposed: listCall,
-		config: config, logger: m.config.Logger,
+	c := guest.Call{
+		Gate: m.quiet, Host: m.host, Module: lease, Manifest: p.manifest, Title: p.manifest.Title,
+		Config: config, Logger: m.config.Logger,
 	}
-	g := c.gate.Open(gate.CallInfo{Plugin: p.record.Name, Version: p.record.Version, Tool: listCall, Manifest: p.manifest, CallID: listCall},
-		attachment{report: in.Report})
-	tools, err := listTools(ctx, lease, p.manifest, engine.Call{Config: config, Log: c.logTo(in), HTTP: extismHTTP(g), Host: c.host(g, in)})
-	outcome := "ok"
-	if err != nil {
-		outcome = string(tool.FailureFailed)
-	}
-	return tools, errors.Join(err, g.Close(outcome))
+	return c.List(ctx)
 }
 
 // change stores another catalogue of a plugin, records and tells it. The caller holds
@@ -161,8 +149,8 @@ func (m *Manager) AcceptTools(ctx context.Context, operator, plugin, digest stri
 		return next, nil
 	})
 	if errors.Is(err, errHeld) {
-		return &Error{Kind: NotSeen, Message: fmt.Sprintf(
-			"The tools of %q that are held are not those that you saw. Look at them again; plugin held %s shows them.", plugin, plugin)}
+		return &Error{Kind: NotSeen, Message: fmt.Sprintf("The tools of %q that are held are not those that you saw. "+
+			"Look at them again; plugin held %s shows them.", plugin, plugin)}
 	}
 	if err != nil {
 		return fmt.Errorf("accept the tools of plugin %q: %w", plugin, err)

@@ -11,13 +11,14 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/guest"
+	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
-	"github.com/bulkhead-host/bulkhead/runtime/pack"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -41,7 +42,7 @@ type scene struct {
 	// logger takes what the manager logs, nil for nobody.
 	logger *slog.Logger
 	// models answer plugins, nil for none.
-	models plugin.Models
+	models hostfunc.Models
 	// changes are what was told of memories.
 	changes []string
 	// told is called with the name of a plugin that changed, nil for nobody.
@@ -70,7 +71,7 @@ func open(t *testing.T, change ...func(*scene)) *scene {
 	s.base, err = knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(s.dir, "index"), Documents: s.store})
 	must(err)
 	t.Cleanup(func() { _ = s.base.Close() })
-	s.engine, err = engine.New(t.Context(), engine.Config{CacheDir: cacheDir})
+	s.engine, err = engine.New(t.Context(), engine.Config{CacheDir: built.CacheDir})
 	must(err)
 	t.Cleanup(func() { _ = s.engine.Close(context.Background()) })
 	s.log = audit.New(s.store.Space("audit"), func() time.Time { return noon })
@@ -86,15 +87,18 @@ func (s *scene) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
-		Engine: s.engine, Registry: reg, Storage: s.store.Space("sandbox"), Audit: s.log, Knowledge: s.base,
-		Workspaces: files.NewKept(filepath.Join(s.dir, "workspaces"), time.Now),
-		Models:     s.models, Memories: s.store, Files: s.store, MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
+		Engine: s.engine, Registry: reg, Audit: s.log, Logger: s.logger, Now: func() time.Time { return noon },
+		Services: hostfunc.Services{
+			Knowledge: s.base, Memories: s.store, Files: s.store, Models: s.models, Egress: s.guard,
+			Storage:       s.store.Space("sandbox"),
+			Workspaces:    files.NewKept(filepath.Join(s.dir, "workspaces"), time.Now),
+			MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
+		},
 		Changed: func(plugin string) {
 			if s.told != nil {
 				s.told(plugin)
 			}
 		},
-		Egress: s.guard, Logger: s.logger, Now: func() time.Time { return noon },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -188,25 +192,21 @@ func (w *watcher) Memory(operation, _, text string) {
 	w.note("memory " + operation + " " + text)
 }
 
-// packed puts a manifest with these capabilities into a module.
-func packed(t *testing.T, wasm []byte, manifest string) []byte {
-	t.Helper()
-	out, err := pack.WithSection(wasm, pack.SectionManifest, []byte(manifest))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // wantKind fails unless err is an *Error of the kind with a sentence.
 func wantKind(t *testing.T, err error, kind plugin.Kind) {
 	t.Helper()
 	var e *plugin.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("error is %v, want a *plugin.Error", err)
+	if !errors.As(err, &e) || e.Kind != kind || len(e.Message) < 20 {
+		t.Fatalf("error is %v, want a *plugin.Error of kind %s with a sentence", err, kind)
 	}
-	if e.Kind != kind || len(e.Message) < 20 {
-		t.Fatalf("error is %s %q, want kind %s and a sentence", e.Kind, e.Message, kind)
+}
+
+// wantFault fails unless err is a *guest.Error of the kind with a sentence.
+func wantFault(t *testing.T, err error, kind guest.Kind) {
+	t.Helper()
+	var e *guest.Error
+	if !errors.As(err, &e) || e.Kind != kind || len(e.Message) < 20 {
+		t.Fatalf("error is %v, want a *guest.Error of kind %s with a sentence", err, kind)
 	}
 }
 

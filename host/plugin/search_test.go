@@ -5,11 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/bulkhead-host/bulkhead/host/plugin"
+	"github.com/bulkhead-host/bulkhead/host/guest"
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -40,7 +40,7 @@ func withSearch(t *testing.T) (*scene, string) {
 	s := open(t)
 	id := s.add(t, "plugins.md", "# Plugins\n\n## How do I declare a capability?\n\nYou declare a capability in the manifest of the plugin.\n")
 	s.add(t, "bread.md", "# Bread\n\nFlour, water, salt and time make a loaf.\n")
-	if err := s.install(t, map[string][]byte{"search.wasm": searchWASM}); err != nil {
+	if err := s.install(t, map[string][]byte{"search.wasm": built.Search}); err != nil {
 		t.Fatal(err)
 	}
 	return s, id
@@ -61,7 +61,7 @@ func TestTheNextStartPutsABuiltinFileBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.start(t)
-			if err := s.install(t, map[string][]byte{"search.wasm": searchWASM}); err != nil {
+			if err := s.install(t, map[string][]byte{"search.wasm": built.Search}); err != nil {
 				t.Fatal(err)
 			}
 			if f := read(t, s.call(t, "internal_search", `{"queries":["bread loaf"]}`)); len(f.Results) == 0 {
@@ -155,8 +155,8 @@ func TestARestartKeepsToolsAndRevocations(t *testing.T) {
 	if err := s.manager.SetGrant(t.Context(), s.owner.UserID(), "search", denyKnowledge); err != nil {
 		t.Fatal(err)
 	}
-	newer := packed(t, searchWASM, strings.Replace(string(searchManifest(t)), `"0.1.0"`, `"0.2.0"`, 1))
-	for _, wasm := range [][]byte{searchWASM, newer} {
+	newer := guesttest.Packed(t, built.Search, strings.Replace(string(searchManifest(t)), `"0.1.0"`, `"0.2.0"`, 1))
+	for _, wasm := range [][]byte{built.Search, newer} {
 		if err := s.manager.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestARestartKeepsToolsAndRevocations(t *testing.T) {
 func TestAnUpgradeWhileToolsAreHeldIsFollowed(t *testing.T) {
 	s, _ := withSearch(t)
 	old := s.tool(t, "internal_search")
-	newer := packed(t, searchWASM, strings.Replace(string(searchManifest(t)), `"0.1.0"`, `"0.2.0"`, 1))
+	newer := guesttest.Packed(t, built.Search, strings.Replace(string(searchManifest(t)), `"0.1.0"`, `"0.2.0"`, 1))
 	if err := s.install(t, map[string][]byte{"search.wasm": newer}); err != nil {
 		t.Fatal(err)
 	}
@@ -190,55 +190,9 @@ func TestAnUpgradeWhileToolsAreHeldIsFollowed(t *testing.T) {
 
 func searchManifest(t *testing.T) json.RawMessage {
 	t.Helper()
-	in, err := plugin.Inspect(t.Context(), open(t).engine, searchWASM)
+	_, raw, err := guest.ReadManifest(built.Search, "search")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return in.Manifest
-}
-
-func TestPortableBuildAnswersTheSame(t *testing.T) {
-	s, _ := withSearch(t)
-	with := plugin.Surroundings{Engine: s.engine, Knowledge: s.base, Audit: s.log}
-	request := plugin.Request{
-		Tool: "internal_search", Arguments: json.RawMessage(`{"queries":["declare a capability"]}`), User: s.owner.UserID(),
-		Grants: capability.Grants{"knowledge": {Capability: "knowledge", Mode: capability.Allow}},
-	}
-	var raw []string
-	for _, wasm := range [][]byte{searchWASM, searchPortable} {
-		request.WASM = wasm
-		r, err := plugin.Run(t.Context(), with, request)
-		if err != nil || r.Result.Failure != nil || r.MemoryBytes == 0 {
-			t.Fatalf("%+v, %v", r, err)
-		}
-		raw = append(raw, string(r.Raw))
-	}
-	if raw[0] != raw[1] {
-		t.Errorf("the outputs differ:\n%s\n%s", raw[0], raw[1])
-	}
-	in, err := plugin.Inspect(t.Context(), s.engine, searchPortable)
-	if err != nil || strings.Contains(strings.Join(in.Imports, " "), "bulkhead:") {
-		t.Errorf("the portable build imports %v, %v", in.Imports, err)
-	}
-}
-
-func TestInspectSaysWhatAPluginIsAndWants(t *testing.T) {
-	in, err := plugin.Inspect(t.Context(), open(t).engine, searchWASM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if in.Protocol != "tools.v2" || in.Size != len(searchWASM) || len(in.SHA256) != 64 || len(in.Undeclared) != 0 {
-		t.Errorf("inspection is %+v", in)
-	}
-	if len(in.HostFunctions) != 1 || in.HostFunctions[0].Name != "knowledge_search" || in.HostFunctions[0].Capability != "knowledge" {
-		t.Errorf("host functions are %v: the linker must keep only what is reached", in.HostFunctions)
-	}
-	if len(in.Asks) != 2 || in.Asks[1].Sentence != "search wants to read your documents." {
-		t.Errorf("asks are %+v", in.Asks)
-	}
-	bare, err := plugin.Inspect(t.Context(), open(t).engine, probeWASM)
-	slices.Sort(bare.Undeclared)
-	if err != nil || bare.Manifest != nil || !slices.Equal(bare.Undeclared, []string{"emit", "http", "kv", "model"}) {
-		t.Errorf("without a manifest: %+v, %v", bare.Undeclared, err)
-	}
+	return raw
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
@@ -48,9 +49,9 @@ func TestNoCallFailsWhileAPluginIsReplaced(t *testing.T) {
 		})
 	}
 	for version := range 12 {
-		manifest := strings.Replace(probeManifest, `"version":"1"`, fmt.Sprintf(`"version":"1.%d"`, version+1), 1)
+		manifest := strings.Replace(guesttest.ProbeManifest, `"version":"1"`, fmt.Sprintf(`"version":"1.%d"`, version+1), 1)
 		before := calls.Load()
-		if err := s.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, manifest)}); err != nil {
+		if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, manifest)}); err != nil {
 			t.Error(err)
 		}
 		for calls.Load() < before+4 && !t.Failed() {

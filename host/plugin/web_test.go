@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -56,7 +57,7 @@ func (w *webScene) openURLs(t *testing.T, urls ...string) tool.Result {
 func withOpenURL(t *testing.T, change ...func(*egress.Config)) *webScene {
 	t.Helper()
 	w := openWeb(t, change...)
-	if err := w.install(t, map[string][]byte{"open_url.wasm": openURLWASM}); err != nil {
+	if err := w.install(t, map[string][]byte{"open_url.wasm": built.OpenURL}); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -69,7 +70,7 @@ func TestOpenURLIsAsItsManifestSays(t *testing.T) {
 	if !slices.Equal(s.Labels, []string{"egress", "untrusted_content"}) || s.Merge != "urls" || !s.Cites || !slices.Equal(s.Needs, []string{"query", "citations"}) {
 		t.Errorf("spec is %+v", s)
 	}
-	if n := len(openURLWASM); n > 12<<20 {
+	if n := len(built.OpenURL); n > 12<<20 {
 		t.Errorf("the module has %d bytes", n)
 	}
 }
@@ -275,7 +276,7 @@ const webProbe = `{"manifest":1,"name":"probe","version":"1","capabilities":{"ht
 func withWebProbe(t *testing.T) *webScene {
 	t.Helper()
 	w := openWeb(t)
-	if err := w.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, webProbe)}); err != nil {
+	if err := w.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, webProbe)}); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -334,7 +335,7 @@ func TestFetchIsTold(t *testing.T) {
 		}
 	}
 	unreachable := open(t)
-	if err := unreachable.install(t, map[string][]byte{"probe.wasm": packed(t, probeWASM, webProbe)}); err != nil {
+	if err := unreachable.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, webProbe)}); err != nil {
 		t.Fatal(err)
 	}
 	if r := unreachable.call(t, "fetch", `{"url":"http://127.0.0.1/"}`); !strings.Contains(r.Text, "unavailable: ") {

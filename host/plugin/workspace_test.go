@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/guest/guesttest"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
@@ -19,7 +20,7 @@ import (
 func withKept(t *testing.T) *scene {
 	t.Helper()
 	s := open(t)
-	manifest := fmt.Sprintf(commandManifest, "")
+	manifest := fmt.Sprintf(guesttest.CommandManifest, "")
 	for old, with := range map[string]string{
 		`{"quota_bytes":300000}`: `{"quota_bytes":300000,"persistent":true}`,
 		`"write":{"wasi"`:        `"write":{"labels":["private_data","egress"],"wasi"`,
@@ -30,7 +31,7 @@ func withKept(t *testing.T) *scene {
 		}
 		manifest = strings.Replace(manifest, old, with, 1)
 	}
-	if err := s.install(t, map[string][]byte{"prog.wasm": packed(t, commandWASM, manifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"prog.wasm": guesttest.Packed(t, built.Command, manifest)}); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -58,6 +58,13 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 		{"host/step", "host/turn"},
 		{"host/loop", "host/turn"},
 		{"host/loop/inner", "host/turn"},
+		{"host/guest", "host/plugin"},
+		{"host/guest/guesttest", "host/plugintool"},
+		{"host/hostfunc", "host/guest"},
+		{"host/hostfunc", "runtime/engine"},
+		{"host/plugin", "host/plugintool"},
+		{"host/plugin", "runtime/reference"},
+		{"host/plugintool", "host/plugin"},
 		{"host/turn", "host/api"},
 		{"host/turn", "github.com/gofiber/fiber/v2"},
 		{"host/cmd/bulkhead", "github.com/valyala/fasthttp"},
@@ -85,6 +92,8 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 func TestAllowedImportsPass(t *testing.T) {
 	for _, p := range []Package{
 		pkg("host/plugin", "runtime/engine", "sandbox/gate", "host/tool", "plugins"),
+		pkg("host/plugintool", "host/guest", "host/hostfunc", "runtime/engine", "runtime/reference"),
+		pkg("host/guest", "host/hostfunc", "runtime/engine"),
 		pkg("host/app", "plugins", "web", "github.com/spf13/cobra"),
 		pkg("host/packet/packettest", "host/packet", "pgregory.net/rapid"),
 		pkg("plugins/search", "pdk/go", "encoding/json"),

@@ -95,7 +95,7 @@ func lookForNoModels(data string) error {
 
 func TestScripts(t *testing.T) {
 	modules := map[string][]byte{}
-	for _, name := range []string{"search.wasm", "open_url.wasm"} {
+	for _, name := range []string{"search.wasm", "open_url.wasm", "memory.wasm"} {
 		data, err := plugins.Dist.ReadFile("dist/" + name)
 		if err != nil {
 			t.Fatal("the built-in plugins are not built; run task build first: ", err)
