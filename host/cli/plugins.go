@@ -136,6 +136,9 @@ func showInspection(out io.Writer, in plugintool.Inspection) error {
 	for _, u := range in.Undeclared {
 		printf(out, "warning   uses %s without asking for it; those calls will be denied\n", u)
 	}
+	for _, gap := range in.Gaps {
+		printf(out, "warning   %s\n", gap)
+	}
 	for _, s := range in.Sections {
 		printf(out, "section   %s, %d bytes\n", s.Name, s.Size)
 	}

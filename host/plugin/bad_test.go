@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -80,5 +81,22 @@ func TestABadFileIsRefusedWithASentence(t *testing.T) {
 				t.Errorf("the good one beside it is not installed: %+v, %v", list, err)
 			}
 		})
+	}
+}
+
+func TestAnInstallTellsWhatIsNotServedYet(t *testing.T) {
+	log := &lines{}
+	s := open(t, func(s *scene) { s.logger = slog.New(log) })
+	wasm := guesttest.Packed(t, guesttest.Bad(guesttest.Answers),
+		`{"manifest":1,"name":"bad","version":"1","capabilities":{"image":{}}}`)
+	if err := s.install(t, map[string][]byte{"bad.wasm": wasm}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.manager.List(t.Context())
+	if err != nil || len(list) != 1 || !strings.Contains(list[0].Grants[0].Sentence, "does not serve the capability image yet") {
+		t.Errorf("listed is %+v, %v", list, err)
+	}
+	if !strings.Contains(strings.Join(log.all, " "), "not served") {
+		t.Errorf("logged is %q", log.all)
 	}
 }

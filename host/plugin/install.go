@@ -117,6 +117,11 @@ func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.
 		Enabled: true, InstalledAt: m.config.Now().UTC(),
 	}, manifest, installedList(tools))
 	p.module, p.assets = module, assets
+	for _, w := range manifest.Wishes() {
+		if w.Gap != "" {
+			m.config.Logger.Warn("a plugin asks for what is not served", "plugin", manifest.Name, "why", w.Gap)
+		}
+	}
 	return p, nil
 }
 

@@ -52,7 +52,7 @@ type GrantLine struct {
 	Capability string
 	// Mode is what holds without regard to a user.
 	Mode capability.Mode
-	// Sentence says it in plain words.
+	// Sentence says it in plain words, and whether this host serves it yet.
 	Sentence string
 }
 
@@ -95,7 +95,8 @@ func (m *Manager) List(ctx context.Context) ([]Description, error) {
 			d.Tools = append(d.Tools, spec(p, l, name, rights, m.around(), nil))
 		}
 		for _, w := range p.manifest.Wishes() {
-			d.Grants = append(d.Grants, GrantLine{w.Capability, rights.Of(w.Capability).Mode, w.Sentence})
+			sentence := strings.TrimSpace(w.Sentence + " " + w.Gap)
+			d.Grants = append(d.Grants, GrantLine{w.Capability, rights.Of(w.Capability).Mode, sentence})
 		}
 		list = append(list, d)
 	}

@@ -26,10 +26,13 @@ type Inspection struct {
 	HostFunctions []HostFunction `json:"host_functions"`
 	// Undeclared are the capabilities whose functions the module imports and its
 	// manifest does not ask for: those calls will be denied.
-	Undeclared []string  `json:"undeclared"`
-	Imports    []string  `json:"imports"`
-	Exports    []string  `json:"exports"`
-	Sections   []Section `json:"sections"`
+	Undeclared []string `json:"undeclared"`
+	// Gaps are sentences about what the plugin asks for or imports and this host does not
+	// serve yet.
+	Gaps     []string  `json:"gaps"`
+	Imports  []string  `json:"imports"`
+	Exports  []string  `json:"exports"`
+	Sections []Section `json:"sections"`
 }
 
 // HostFunction is an import of extism:host/user.
@@ -60,13 +63,22 @@ func Inspect(ctx context.Context, e *engine.Engine, wasm []byte) (Inspection, er
 	in := Inspection{
 		Size: len(wasm), SHA256: module.SHA256(), Protocol: string(module.Protocol()), Manifest: raw,
 		Asks: append([]capability.Wish{}, manifest.Wishes()...), HostFunctions: []HostFunction{},
-		Undeclared: []string{}, Imports: []string{}, Exports: append([]string{}, module.Exports()...), Sections: []Section{},
+		Undeclared: []string{}, Gaps: []string{}, Imports: []string{},
+		Exports: append([]string{}, module.Exports()...), Sections: []Section{},
+	}
+	for _, w := range in.Asks {
+		if w.Gap != "" {
+			in.Gaps = append(in.Gaps, w.Gap)
+		}
 	}
 	missing := map[string]bool{}
 	for _, im := range module.Imports() {
 		in.Imports = append(in.Imports, im.Module+" "+im.Name)
 		if im.Module != "extism:host/user" {
 			continue
+		}
+		if gap := capability.FunctionGap(im.Name); gap != "" {
+			in.Gaps = append(in.Gaps, gap)
 		}
 		c, _ := capability.ForFunction(im.Name)
 		in.HostFunctions = append(in.HostFunctions, HostFunction{im.Name, c.Name})

@@ -32,7 +32,8 @@ type Verification struct {
 
 // Good tells whether nothing is wrong.
 func (v Verification) Good() bool {
-	return len(v.Problems) == 0 && !slices.ContainsFunc(v.Compared, func(c Comparison) bool { return len(c.Differences) > 0 })
+	return len(v.Problems) == 0 && !slices.ContainsFunc(v.Compared,
+		func(c Comparison) bool { return len(c.Differences) > 0 })
 }
 
 // VerifyOptions say how much is looked at.
@@ -82,7 +83,8 @@ func Verify(ctx context.Context, e *engine.Engine, wasm []byte, o VerifyOptions)
 	v.agree(manifest)
 	for _, name := range slices.Sorted(maps.Keys(o.Arguments)) {
 		if !slices.Contains(v.Tools, name) {
-			v.Problems = append(v.Problems, fmt.Sprintf("There are arguments for %q, which is none of the tools.", name))
+			v.Problems = append(v.Problems, fmt.Sprintf("There are arguments for %q, which is none of the tools.",
+				name))
 		}
 	}
 	if o.Reference {
@@ -96,6 +98,7 @@ func (v *Verification) agree(m capability.Manifest) {
 	if v.Signed {
 		v.Warnings = append(v.Warnings, "The file has a signature. This host does not check signatures.")
 	}
+	v.Warnings = append(v.Warnings, v.Gaps...)
 	if m.Implicit {
 		v.Warnings = append(v.Warnings, "The module has no manifest, so it is installed without any capability.")
 		return
@@ -112,7 +115,8 @@ func (v *Verification) agree(m capability.Manifest) {
 		}
 	}
 	for _, c := range v.Undeclared {
-		v.Warnings = append(v.Warnings, fmt.Sprintf("The module uses %s without asking for it; those calls are denied.", c))
+		v.Warnings = append(v.Warnings, fmt.Sprintf("The module uses %s without asking for it; those calls are denied.",
+			c))
 	}
 }
 

@@ -8,7 +8,10 @@
 // module is run.
 package capability
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Mode is how a host call of a capability is answered.
 type Mode string
@@ -78,6 +81,9 @@ type Capability struct {
 	// the right is served by other means (WASI, a field in _meta, an import of
 	// extism:host/env) the list is empty or shorter than the right.
 	Functions []string
+	// Unserved are those of Functions that this host does not serve yet. A test of
+	// host/hostfunc holds this to what it serves.
+	Unserved []string
 	// Default is the mode of a capability that a manifest asks for and that no
 	// grant mentions.
 	Default Mode
@@ -88,26 +94,112 @@ type Capability struct {
 	params func() Params
 }
 
+// Gap says in a sentence that this host does not serve the capability yet, "" where it does.
+func (c Capability) Gap() string {
+	if len(c.Unserved) == 0 || len(c.Unserved) < len(c.Functions) {
+		return ""
+	}
+	return fmt.Sprintf("This host does not serve the capability %s yet: "+
+		"a plugin that asks for it can be installed, and what it asks of %s is refused.", c.Name, c.Name)
+}
+
+// FunctionGap says in a sentence that this host does not serve a host function yet though it
+// serves the capability, "" otherwise.
+func FunctionGap(function string) string {
+	c, known := ForFunction(function)
+	if !known || c.Gap() != "" || !slices.Contains(c.Unserved, function) {
+		return ""
+	}
+	return fmt.Sprintf("This host does not serve the host function %s yet: its calls answer that it is unavailable.",
+		function)
+}
+
 // NewParams returns the zero parameters of the capability: no narrowing.
 func (c Capability) NewParams() Params { return c.params() }
 
 var catalogue = []Capability{
-	{HTTP, []string{"http_fetch", "http_fetch_all"}, Deny, "wants to fetch addresses on the network", func() Params { return &HTTPParams{} }},
-	{Context, nil, Deny, "wants to know parts of your conversation", func() Params { return &ContextParams{} }},
-	{KV, []string{"kv_get", "kv_put", "kv_delete", "kv_list"}, Allow, "wants to remember small values of its own", func() Params { return &KVParams{} }},
-	{Knowledge, []string{"knowledge_search", "knowledge_read"}, Deny, "wants to read your documents", func() Params { return &KnowledgeParams{} }},
-	{Memory, []string{"memory_list", "memory_apply"}, Deny, "wants to use what is remembered about you", func() Params { return &MemoryParams{} }},
-	{Files, []string{"file_list", "file_read", "file_write"}, Deny, "wants to use your files", func() Params { return &FilesParams{} }},
-	{Model, []string{"model_complete", "create_message"}, Deny, "wants to ask a language model", func() Params { return &ModelParams{} }},
-	{Image, []string{"image_generate"}, Deny, "wants to make images", func() Params { return &ImageParams{} }},
-	{Emit, []string{"emit"}, Allow, "wants to show its progress and output while it runs", func() Params { return &EmitParams{} }},
-	{Tools, []string{"tool_call"}, Deny, "wants to call other tools", func() Params { return &ToolsParams{} }},
-	{MCP, []string{"mcp_list", "mcp_call"}, Deny, "wants to use MCP servers", func() Params { return &MCPParams{} }},
-	{Secrets, []string{"secret_exists"}, Deny, "wants to know whether a secret is set, never its value", func() Params { return &SecretsParams{} }},
-	{Workspace, nil, Deny, "wants a folder of its own", func() Params { return &WorkspaceParams{} }},
-	{Elicit, []string{"create_elicitation"}, Allow, "wants to ask you questions", func() Params { return &ElicitParams{} }},
-	{Clock, nil, Allow, "wants to know the time", func() Params { return &SourceParams{} }},
-	{Random, nil, Allow, "wants random numbers", func() Params { return &SourceParams{} }},
+	{
+		Name: HTTP, Default: Deny, Ask: "wants to fetch addresses on the network",
+		Functions: []string{"http_fetch", "http_fetch_all"},
+		params:    func() Params { return &HTTPParams{} },
+	},
+	{
+		Name: Context, Default: Deny, Ask: "wants to know parts of your conversation",
+		params: func() Params { return &ContextParams{} },
+	},
+	{
+		Name: KV, Default: Allow, Ask: "wants to remember small values of its own",
+		Functions: []string{"kv_get", "kv_put", "kv_delete", "kv_list"},
+		params:    func() Params { return &KVParams{} },
+	},
+	{
+		Name: Knowledge, Default: Deny, Ask: "wants to read your documents",
+		Functions: []string{"knowledge_search", "knowledge_read"},
+		params:    func() Params { return &KnowledgeParams{} },
+	},
+	{
+		Name: Memory, Default: Deny, Ask: "wants to use what is remembered about you",
+		Functions: []string{"memory_list", "memory_apply"},
+		params:    func() Params { return &MemoryParams{} },
+	},
+	{
+		Name: Files, Default: Deny, Ask: "wants to use your files",
+		Functions: []string{"file_list", "file_read", "file_write"},
+		Unserved:  []string{"file_write"},
+		params:    func() Params { return &FilesParams{} },
+	},
+	{
+		Name: Model, Default: Deny, Ask: "wants to ask a language model",
+		Functions: []string{"model_complete", "create_message"},
+		params:    func() Params { return &ModelParams{} },
+	},
+	{
+		Name: Image, Default: Deny, Ask: "wants to make images",
+		Functions: []string{"image_generate"},
+		Unserved:  []string{"image_generate"},
+		params:    func() Params { return &ImageParams{} },
+	},
+	{
+		Name: Emit, Default: Allow, Ask: "wants to show its progress and output while it runs",
+		Functions: []string{"emit"},
+		params:    func() Params { return &EmitParams{} },
+	},
+	{
+		Name: Tools, Default: Deny, Ask: "wants to call other tools",
+		Functions: []string{"tool_call"},
+		Unserved:  []string{"tool_call"},
+		params:    func() Params { return &ToolsParams{} },
+	},
+	{
+		Name: MCP, Default: Deny, Ask: "wants to use MCP servers",
+		Functions: []string{"mcp_list", "mcp_call"},
+		Unserved:  []string{"mcp_list", "mcp_call"},
+		params:    func() Params { return &MCPParams{} },
+	},
+	{
+		Name: Secrets, Default: Deny, Ask: "wants to know whether a secret is set, never its value",
+		Functions: []string{"secret_exists"},
+		Unserved:  []string{"secret_exists"},
+		params:    func() Params { return &SecretsParams{} },
+	},
+	{
+		Name: Workspace, Default: Deny, Ask: "wants a folder of its own",
+		params: func() Params { return &WorkspaceParams{} },
+	},
+	{
+		Name: Elicit, Default: Allow, Ask: "wants to ask you questions",
+		Functions: []string{"create_elicitation"},
+		Unserved:  []string{"create_elicitation"},
+		params:    func() Params { return &ElicitParams{} },
+	},
+	{
+		Name: Clock, Default: Allow, Ask: "wants to know the time",
+		params: func() Params { return &SourceParams{} },
+	},
+	{
+		Name: Random, Default: Allow, Ask: "wants random numbers",
+		params: func() Params { return &SourceParams{} },
+	},
 }
 
 // Catalogue returns all capabilities in the order of the documentation. The

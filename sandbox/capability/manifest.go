@@ -174,6 +174,8 @@ type Wish struct {
 	Sentence string `json:"sentence"`
 	// Default is the mode without a grant.
 	Default Mode `json:"default"`
+	// Gap says that this host does not serve the capability yet, "" where it does.
+	Gap string `json:"gap,omitempty"`
 }
 
 // Wishes returns what the manifest asks for, in the order of the catalogue.
@@ -188,7 +190,7 @@ func (m Manifest) Wishes() []Wish {
 		if d := p.Describe(); d != "" {
 			s += " (" + d + ")"
 		}
-		list = append(list, Wish{Capability: c.Name, Sentence: s + ".", Default: c.Default})
+		list = append(list, Wish{Capability: c.Name, Sentence: s + ".", Default: c.Default, Gap: c.Gap()})
 	}
 	return list
 }
