@@ -44,7 +44,8 @@ func commandTools(m capability.Manifest) ([]Listed, error) {
 		if err != nil {
 			return nil, fmt.Errorf("describe a tool of a command: %w", err)
 		}
-		list.Tools = append(list.Tools, Listed{Name: name, Title: e.Title, Description: description, InputSchema: schema})
+		list.Tools = append(list.Tools, Listed{Name: name, Title: e.Title, Description: description,
+			InputSchema: schema})
 	}
 	if len(list.Tools) == 0 {
 		return nil, &Error{Kind: BadTools, Message: "The module is a WASI command, and its manifest makes no tool of it. " +
@@ -91,8 +92,10 @@ func (c Call) command(ctx context.Context, args json.RawMessage, call engine.Cal
 	}
 	argv, stdin, err := commandLine(*e, args)
 	if err != nil {
-		return tool.Fail(tool.FailureInput, fmt.Sprintf("%s got arguments that it cannot use: %v.", c.Title, err),
-			fmt.Sprintf("The arguments of %s cannot be used: %v. Write them as its schema says.", c.Exposed, err)), engine.Outcome{}
+		refused := tool.Fail(tool.FailureInput,
+			fmt.Sprintf("%s got arguments that it cannot use: %v.", c.Title, err),
+			fmt.Sprintf("The arguments of %s cannot be used: %v. Write them as its schema says.", c.Exposed, err))
+		return refused, engine.Outcome{}
 	}
 	out, err := c.Module.Run(ctx, engine.Command{
 		Args: argv, Stdin: stdin, Mounts: call.Mounts,
@@ -226,7 +229,8 @@ func scalar(name string, value json.RawMessage) (text string, there bool, err er
 func (c Call) exited(out engine.CommandOutcome) tool.Result {
 	said := strings.TrimSpace(strings.ToValidUTF8(string(out.Stderr), "\uFFFD"))
 	if said == "" {
-		said = strings.TrimSpace(strings.ToValidUTF8(string(out.Output[max(0, len(out.Output)-maxSaidBytes):]), "\uFFFD"))
+		said = strings.TrimSpace(strings.ToValidUTF8(string(out.Output[max(0, len(out.Output)-maxSaidBytes):]),
+			"\uFFFD"))
 	}
 	text := fmt.Sprintf("The program ended with the exit code %d and said nothing.", out.Code)
 	if said != "" {
@@ -248,8 +252,10 @@ func (c Call) printed(stdout []byte, isJSON bool) tool.Result {
 	if !utf8.Valid(data) || !json.Valid(data) {
 		c.Logger.Warn("a program printed what is not JSON", "plugin", c.Manifest.Name, "tool", c.Tool)
 		return tool.Fail(tool.FailureFailed,
-			fmt.Sprintf("%s printed something that is not JSON, which its manifest promises. Its author has to mend that.", c.Title),
-			fmt.Sprintf("The tool %s printed invalid JSON instead of a result. Try other arguments, or go on without it.", c.Exposed))
+			fmt.Sprintf("%s printed something that is not JSON, which its manifest promises. "+
+				"Its author has to mend that.", c.Title),
+			fmt.Sprintf("The tool %s printed invalid JSON instead of a result. "+
+				"Try other arguments, or go on without it.", c.Exposed))
 	}
 	return tool.Result{Text: string(data), Structured: data}
 }

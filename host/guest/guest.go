@@ -82,8 +82,10 @@ func (c Call) Do(ctx context.Context, in tool.Invocation) (tool.Result, engine.O
 func (c Call) through(ctx context.Context, g *gate.Call, in tool.Invocation) (tool.Result, engine.Outcome) {
 	if e := c.Manifest.Tool(c.Tool); e.Approval == capability.Deny || e.Approval == capability.Ask {
 		if err := g.Approve(ctx, e.Approval, in.Arguments); err != nil {
-			return tool.Fail(tool.FailureDenied, fmt.Sprintf("%s was not run: it needs an approval that was not given.", c.Title),
-				fmt.Sprintf("The tool %s was not run, because it was not approved. Go on without it.", c.Exposed)), engine.Outcome{}
+			refused := tool.Fail(tool.FailureDenied,
+				fmt.Sprintf("%s was not run: it needs an approval that was not given.", c.Title),
+				fmt.Sprintf("The tool %s was not run, because it was not approved. Go on without it.", c.Exposed))
+			return refused, engine.Outcome{}
 		}
 	}
 	return c.serve(ctx, g, in)

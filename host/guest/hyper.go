@@ -36,7 +36,8 @@ func (h hyper) function(name string) engine.HostFunc {
 		return func(context.Context, []byte) []byte {
 			// An error in the place of a secret could be sent somewhere as one, so
 			// the answer is empty.
-			h.log("warn", name+" is denied: secrets do not enter plugins. Name a credential in the manifest; the host puts it into the request.")
+			h.log("warn", name+" is denied: secrets do not enter plugins. Name a credential in the manifest; "+
+				"the host puts it into the request.")
 			return nil
 		}
 	case "notify_progress":
@@ -160,7 +161,8 @@ func samplingText(content json.RawMessage) (string, error) {
 
 // refused is an answer without a result.
 func refused(kind gate.Kind, format string, args ...any) []byte {
-	out, err := json.Marshal(map[string]any{"error": map[string]string{"kind": string(kind), "message": fmt.Sprintf(format, args...)}})
+	out, err := json.Marshal(map[string]any{"error": map[string]string{"kind": string(kind),
+		"message": fmt.Sprintf(format, args...)}})
 	if err != nil { // strings always encode
 		return nil
 	}
@@ -169,7 +171,8 @@ func refused(kind gate.Kind, format string, args ...any) []byte {
 
 // elicitation answers a question to the person as MCP says that a person declines.
 func (h hyper) elicitation(context.Context, []byte) []byte {
-	h.log("info", "The plugin asked the person something. This host asks nobody in the middle of a call, so the answer was: decline.")
+	h.log("info", "The plugin asked the person something. "+
+		"This host asks nobody in the middle of a call, so the answer was: decline.")
 	return []byte(`{"action":"decline"}`)
 }
 

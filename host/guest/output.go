@@ -64,10 +64,12 @@ func (c Call) result(data []byte) tool.Result {
 		err = errors.New("content is missing")
 	}
 	if err != nil {
-		c.Logger.Warn("a plugin returned what is not the protocol", "plugin", c.Manifest.Name, "tool", c.Tool, "error", err)
+		c.Logger.Warn("a plugin returned what is not the protocol", "plugin", c.Manifest.Name,
+			"tool", c.Tool, "error", err)
 		return tool.Fail(tool.FailureFailed,
 			fmt.Sprintf("%s returned something that cannot be read. Its author has to mend that.", c.Title),
-			fmt.Sprintf("The tool %s returned invalid JSON instead of a result. Calling it again with the same arguments will not help; try others, or go on without it.", c.Exposed))
+			fmt.Sprintf("The tool %s returned invalid JSON instead of a result. "+
+				"Calling it again with the same arguments will not help; try others, or go on without it.", c.Exposed))
 	}
 	texts := make([]string, len(out.Content))
 	for i, piece := range out.Content {
@@ -108,7 +110,8 @@ func decodeList[T any](c Call, field string, data json.RawMessage, most int) ([]
 		err = fmt.Errorf("it has %d entries, more than %d", len(list), most)
 	}
 	if err != nil {
-		c.Logger.Warn("a list in a plugin's result is left out", "plugin", c.Manifest.Name, "tool", c.Tool, "field", field, "error", err)
+		c.Logger.Warn("a list in a plugin's result is left out", "plugin", c.Manifest.Name,
+			"tool", c.Tool, "field", field, "error", err)
 		return nil, false
 	}
 	return list, true
@@ -127,22 +130,29 @@ func (c Call) failed(ctx context.Context, err error) tool.Result {
 		return tool.Fail(tool.FailureUnavailable, fmt.Sprintf("%s is not available now.", c.Title),
 			fmt.Sprintf("The tool %s is not available now. Go on without it.", c.Exposed))
 	}
-	c.Logger.Warn("a plugin's call failed", "plugin", c.Manifest.Name, "tool", c.Tool, "kind", ended.Kind, "error", ended.Message)
+	c.Logger.Warn("a plugin's call failed", "plugin", c.Manifest.Name,
+		"tool", c.Tool, "kind", ended.Kind, "error", ended.Message)
 	switch ended.Kind {
 	case engine.Cancelled:
 		return Stopped(c.Title)
 	case engine.Timeout:
 		return tool.Fail(tool.FailureTimeout, fmt.Sprintf("%s took too long and was stopped.", c.Title),
-			fmt.Sprintf("The tool %s took too long and was stopped. Ask for less at once, or go on without it.", c.Exposed))
+			fmt.Sprintf("The tool %s took too long and was stopped. Ask for less at once, or go on without it.",
+				c.Exposed))
 	case engine.CPU:
-		return tool.Fail(tool.FailureQuota, fmt.Sprintf("%s used up the instructions that one call may execute and was stopped.", c.Title),
-			fmt.Sprintf("The tool %s used up its computing budget and was stopped. Ask for less at once, or go on without it.", c.Exposed))
+		return tool.Fail(tool.FailureQuota,
+			fmt.Sprintf("%s used up the instructions that one call may execute and was stopped.", c.Title),
+			fmt.Sprintf("The tool %s used up its computing budget and was stopped. "+
+				"Ask for less at once, or go on without it.", c.Exposed))
 	case engine.OutputTooLarge:
 		return tool.Fail(tool.FailureTooLarge, fmt.Sprintf("%s returned more than it may. %s", c.Title, ended.Message),
-			fmt.Sprintf("The result of %s was too large and was dropped. Ask for less, such as fewer items or one part.", c.Exposed))
+			fmt.Sprintf("The result of %s was too large and was dropped. "+
+				"Ask for less, such as fewer items or one part.", c.Exposed))
 	case engine.Trap, engine.Exit:
-		return tool.Fail(tool.FailureTrap, fmt.Sprintf("%s crashed. Nothing else was harmed. %s", c.Title, ended.Message),
-			fmt.Sprintf("The tool %s crashed on these arguments: %s Try other arguments, or go on without it.", c.Exposed, ended.Message))
+		return tool.Fail(tool.FailureTrap,
+			fmt.Sprintf("%s crashed. Nothing else was harmed. %s", c.Title, ended.Message),
+			fmt.Sprintf("The tool %s crashed on these arguments: %s Try other arguments, or go on without it.",
+				c.Exposed, ended.Message))
 	case engine.GuestError:
 		return c.reported(ended.Message)
 	default:

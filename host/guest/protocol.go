@@ -56,7 +56,8 @@ func (c Call) serve(ctx context.Context, g *gate.Call, in tool.Invocation) (tool
 	args, err := object(in.Arguments)
 	if err != nil {
 		return tool.Fail(tool.FailureInput, fmt.Sprintf("%s got arguments that are not a JSON object.", c.Title),
-			fmt.Sprintf("The arguments of %s are not a JSON object. Write an object such as {\"name\":\"value\"}, as its schema says.", c.Exposed)), engine.Outcome{}
+			fmt.Sprintf("The arguments of %s are not a JSON object. "+
+				"Write an object such as {\"name\":\"value\"}, as its schema says.", c.Exposed)), engine.Outcome{}
 	}
 	mounts, close, refused := c.mounts(ctx, in.User)
 	if refused != nil {

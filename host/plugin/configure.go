@@ -97,7 +97,8 @@ func checkConfig(config map[string]string) error {
 		total += len(key) + len(value)
 	}
 	if len(config) > maxConfigKeys || total > maxConfigBytes {
-		return bad("The configuration would have %d keys and %d bytes; %d keys and %d bytes are allowed.", len(config), total, maxConfigKeys, maxConfigBytes)
+		return bad("The configuration would have %d keys and %d bytes; %d keys and %d bytes are allowed.",
+			len(config), total, maxConfigKeys, maxConfigBytes)
 	}
 	return nil
 }

@@ -57,15 +57,18 @@ func (v *Verification) compare(
 			"The module is a WASI command and no Extism plugin, so there is no reference to compare it with.")
 		return nil
 	}
-	theirs, err := reference.Load(ctx, reference.Config{WASM: wasm, Functions: deniedFunctions(module), Timeout: comparedTime})
+	theirs, err := reference.Load(ctx, reference.Config{
+		WASM: wasm, Functions: deniedFunctions(module), Timeout: comparedTime,
+	})
 	if err != nil {
 		v.Problems = append(v.Problems, "The reference does not load the module: "+audit.Shorten(err.Error(), 300))
 		return nil
 	}
 	defer func() { err = errors.Join(err, theirs.Close(ctx)) }()
 	if slices.Contains(v.Imports, "extism:host/env http_request") {
-		v.Warnings = append(v.Warnings, "A request that is denied gives the status 0 here and traps under the reference. "+
-			"A tool that makes one differs for that.")
+		v.Warnings = append(v.Warnings,
+			"A request that is denied gives the status 0 here and traps under the reference. "+
+				"A tool that makes one differs for that.")
 	}
 	b := beside{module, theirs}
 	export, list := "call_tool", "list_tools"
@@ -106,7 +109,8 @@ func deniedFunctions(m *engine.Module) []reference.Function {
 		seen[im.Name] = true
 		params, results, _ := strings.Cut(im.Type, "->")
 		list = append(list, reference.Function{
-			Name: im.Name, Answer: denied, Params: strings.Count(params, "i64"), Result: strings.Contains(results, "i64"),
+			Name: im.Name, Answer: denied,
+			Params: strings.Count(params, "i64"), Result: strings.Contains(results, "i64"),
 		})
 	}
 	return list

@@ -182,6 +182,7 @@ func hasTool(tools []guest.Listed, name string) error {
 		names[i] = t.Name
 	}
 	return &guest.Error{
-		Kind: guest.UnknownTool, Message: fmt.Sprintf("The plugin has no tool %q; it has %s.", name, strings.Join(names, ", ")),
+		Kind: guest.UnknownTool, Message: fmt.Sprintf("The plugin has no tool %q; it has %s.", name, strings.Join(names,
+			", ")),
 	}
 }
