@@ -82,7 +82,9 @@ func fillContext(meta map[string]any, fields []string, known tool.Context) {
 		case "history":
 			meta["bulkhead/history"] = slices.Concat([]tool.Turn{}, known.History)
 		case "user":
-			meta["bulkhead/user"] = map[string]string{"id": known.UserID, "locale": known.Locale, "time_zone": known.TimeZone}
+			meta["bulkhead/user"] = map[string]string{
+				"id": known.UserID, "locale": known.Locale, "time_zone": known.TimeZone,
+			}
 		case "citations":
 			citations := known.Citations
 			if citations == nil {

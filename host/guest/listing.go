@@ -40,7 +40,9 @@ type Listed struct {
 
 // ListTools asks for a module's tools in a dry run: it has its configuration, and nothing is
 // granted. It returns an *Error of kind BadTools or Unsupported where the module is at fault.
-func ListTools(ctx context.Context, m Module, manifest capability.Manifest, config map[string]string) ([]Listed, error) {
+func ListTools(
+	ctx context.Context, m Module, manifest capability.Manifest, config map[string]string,
+) ([]Listed, error) {
 	return listTools(ctx, m, manifest, engine.Call{Config: config})
 }
 

@@ -76,7 +76,9 @@ func (f attachments) reach(c gate.Request) (*capability.FilesParams, error) {
 // reached returns the files that the call may read, in the order in which they
 // were attached: those of the person, or those on the path of messages that the
 // run answers.
-func (f attachments) reached(ctx context.Context, c gate.Request, params *capability.FilesParams) ([]store.File, error) {
+func (f attachments) reached(
+	ctx context.Context, c gate.Request, params *capability.FilesParams,
+) ([]store.File, error) {
 	p := identity.ForUser(c.User, "a tool call")
 	if params.Scope == "user" {
 		list, err := f.store.Files(ctx, p)

@@ -95,7 +95,9 @@ func newGrants(m capability.Manifest, old *installed) []capability.Grant {
 }
 
 // prepare loads a module and lists its tools, with nothing granted.
-func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.Manifest, raw json.RawMessage) (*installed, error) {
+func (m *Manager) prepare(
+	ctx context.Context, wasm []byte, manifest capability.Manifest, raw json.RawMessage,
+) (*installed, error) {
 	assets, err := guest.ReadAssets(wasm, manifest)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,8 @@ func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
 // spec describes a tool under the name that a model calls it by.
 // brought are the labels of what it finds that was kept.
 func spec(
-	p *installed, l guest.Listed, name string, rights capability.Rights, around capability.Surroundings, brought []string,
+	p *installed, l guest.Listed, name string, rights capability.Rights, around capability.Surroundings,
+	brought []string,
 ) tool.Spec {
 	e := p.manifest.Tool(l.Name)
 	title := l.Title

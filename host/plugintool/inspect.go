@@ -49,7 +49,7 @@ type Section struct {
 }
 
 // Inspect reads and compiles a module and says what it is and what it asks for;
-// it does not run it. It returns an *guest.Error where the file is at fault.
+// it does not run it. It returns a *guest.Error where the file is at fault.
 func Inspect(ctx context.Context, e *engine.Engine, wasm []byte) (Inspection, error) {
 	manifest, raw, err := guest.ReadManifest(wasm, "plugin")
 	if err != nil {

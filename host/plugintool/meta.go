@@ -55,9 +55,11 @@ func ReadMeta(data []byte) (Meta, error) {
 
 func (m Meta) invocation(r Request, now time.Time) tool.Invocation {
 	in := tool.Invocation{
-		CallID: "run", User: r.User, Arguments: r.Arguments, Refs: tool.Refs{Start: 1, Count: 100}, Now: now, Report: r.Report,
+		CallID: "run", User: r.User, Arguments: r.Arguments, Refs: tool.Refs{Start: 1, Count: 100}, Now: now,
+		Report: r.Report,
 		Context: tool.Context{
-			Query: m.Query, History: m.History, UserID: m.User.ID, Locale: m.User.Locale, TimeZone: m.User.TimeZone, Citations: m.Citations,
+			Query: m.Query, History: m.History, UserID: m.User.ID, Locale: m.User.Locale, TimeZone: m.User.TimeZone,
+			Citations: m.Citations,
 		},
 	}
 	if m.Refs != nil {

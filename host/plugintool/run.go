@@ -95,7 +95,7 @@ func (o only) Grant(_ context.Context, _, name string) (capability.Grant, bool, 
 	return capability.Grant{Capability: name, Mode: capability.Deny}, true, nil
 }
 
-// Run makes one call of one tool. It returns an *guest.Error where the file or the name
+// Run makes one call of one tool. It returns a *guest.Error where the file or the name
 // of the tool is at fault; what goes wrong inside the call is in the Response.
 func Run(ctx context.Context, with Surroundings, r Request) (response Response, err error) {
 	if with.Services.Now == nil {

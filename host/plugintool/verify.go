@@ -46,7 +46,7 @@ type VerifyOptions struct {
 }
 
 // Verify checks a module as an install does, with nothing granted, looks whether its parts
-// agree, and compares it with the reference SDK if asked to. It returns an *guest.Error where the
+// agree, and compares it with the reference SDK if asked to. It returns a *guest.Error where the
 // file cannot be loaded at all.
 func Verify(ctx context.Context, e *engine.Engine, wasm []byte, o VerifyOptions) (v Verification, err error) {
 	manifest, _, err := guest.ReadManifest(wasm, "plugin")
