@@ -109,6 +109,7 @@ func (l *runner) used() []string {
 
 func (l *runner) findSpec() tool.Spec {
 	return tool.Spec{
+		ID:    tool.OwnID(tool.FindTools),
 		Name:  tool.FindTools,
 		Title: "Find tools",
 		Description: fmt.Sprintf("You have %d tools and are shown some of them. This finds others by what they do; those found can be called from then on. "+

@@ -102,8 +102,9 @@ type Request struct {
 // Done is a call that is over, as history keeps it.
 type Done struct {
 	CallID string
-	// Name is the name that the model used.
-	Name string
+	// Name is the name that the model used, ToolID the identity of the tool, "" for an
+	// unknown name.
+	Name, ToolID string
 	// Arguments is what the tool got, or the model's text where that is no object.
 	Arguments string
 	// Text is the result that the model reads.

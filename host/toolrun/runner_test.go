@@ -282,3 +282,16 @@ func TestArgumentsAreMendedOrTheModelIsTaughtTheSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestACallTellsWhichToolItWas, by the identity; an unknown name has none.
+func TestACallTellsWhichToolItWas(t *testing.T) {
+	h := newHarness(nil, echo(tool.Spec{ID: "p/t", Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}))
+	done := h.Run(t.Context(), 0, []Request{{Name: "t"}, {Name: "u"}})
+	if done[0].ToolID != "p/t" || done[0].Name != "t" || done[1].ToolID != "" {
+		t.Errorf("got %+v", done)
+	}
+	packets := strings.Join(h.packets(), "\n")
+	if !strings.Contains(packets, `"tool":"t","tool_id":"p/t"`) || strings.Count(packets, "tool_id") != 1 {
+		t.Errorf("got %s", packets)
+	}
+}
