@@ -27,7 +27,8 @@ func spec(p *installed, l listedTool, name string, rights capability.Rights, aro
 		title = name
 	}
 	return tool.Spec{
-		Name: name, Plugin: p.record.Name, PluginVersion: p.record.Version, Title: title,
+		ID: tool.ID(p.record.Name, l.Name), Name: name, Builtin: p.record.Builtin,
+		Plugin: p.record.Name, PluginVersion: p.record.Version, Title: title,
 		Description: l.Description, InputSchema: l.InputSchema,
 		Labels: joinLabels(capability.ToolLabels(e, rights, around), brought),
 		Cites:  e.Cites, Merge: e.Merge, StreamArgs: e.StreamArgs, StopsLoop: e.StopsLoop,

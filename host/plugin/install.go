@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/pack"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
@@ -113,6 +114,10 @@ func readManifest(wasm []byte, fallback string) (capability.Manifest, json.RawMe
 
 // prepare loads a module and lists its tools, with nothing granted.
 func (m *Manager) prepare(ctx context.Context, wasm []byte, manifest capability.Manifest, raw json.RawMessage) (*installed, error) {
+	if manifest.Name == tool.HostSource {
+		return nil, &Error{Kind: BadManifest, Message: fmt.Sprintf(
+			"A plugin cannot be named %q: the host's own tools go by that name. Give it another name in its manifest.", manifest.Name)}
+	}
 	assets, err := readAssets(wasm, manifest)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -205,34 +206,13 @@ func (m *Manager) sorted() []*installed {
 	return list
 }
 
-// Tools returns the tools that a user's questions may use now, by plugin and
-// then in the plugin's order. Labels and reach follow from the grants of this
-// moment; a call looks them up again.
-func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
+// all returns all plugins by name, those that are switched off too.
+func (m *Manager) all() []*installed {
 	m.mu.Lock()
-	plugins := m.sorted()
-	m.mu.Unlock()
-	names := exposedNames(plugins)
-	var list []tool.Tool
-	for _, p := range plugins {
-		rights, err := m.gate.Rights(ctx, p.manifest, user)
-		if err != nil {
-			return nil, err
-		}
-		brought, err := m.brought(ctx, p, rights, user)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range p.catalogue.Load().offered() {
-			if p.manifest.Tool(l.Name).Approval == capability.Deny {
-				continue
-			}
-			list = append(list, &guestTool{
-				manager: m, plugin: p, name: l.Name, spec: spec(p, l, names[toolKey{p.record.Name, l.Name}], rights, m.around(), brought),
-			})
-		}
-	}
-	return list, nil
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.plugins), func(a, b *installed) int {
+		return compare(a.record.Name, b.record.Name)
+	})
 }
 
 // Description is an installed plugin as an operator sees it.
@@ -241,7 +221,8 @@ type Description struct {
 	Builtin, Enabled                   bool
 	// Dynamic tells that the tools depend on Config and the grants.
 	Dynamic bool
-	// Tools are those that are offered; Held are not, until an operator accepts them by
+	// Tools are those that are offered, each under the name that it has in the plugin;
+	// Held are not, until an operator accepts them by
 	// HeldDigest.
 	Tools      []tool.Spec
 	Held       []HeldTool
@@ -279,14 +260,7 @@ type GrantLine struct {
 
 // List describes all installed plugins, by name.
 func (m *Manager) List(ctx context.Context) ([]Description, error) {
-	m.mu.Lock()
-	var plugins []*installed
-	for _, p := range m.plugins {
-		plugins = append(plugins, p)
-	}
-	names := exposedNames(m.sorted())
-	m.mu.Unlock()
-	slices.SortFunc(plugins, func(a, b *installed) int { return compare(a.record.Name, b.record.Name) })
+	plugins := m.all()
 	list := make([]Description, 0, len(plugins))
 	for _, p := range plugins {
 		grants, err := m.grants.Grants(ctx, p.record.Name)
@@ -309,11 +283,7 @@ func (m *Manager) List(ctx context.Context) ([]Description, error) {
 			return nil, err
 		}
 		for _, l := range c.offered() {
-			name := names[toolKey{p.record.Name, l.Name}]
-			if name == "" {
-				name = l.Name
-			}
-			d.Tools = append(d.Tools, spec(p, l, name, rights, m.around(), nil))
+			d.Tools = append(d.Tools, spec(p, l, l.Name, rights, m.around(), nil))
 		}
 		for _, w := range p.manifest.Wishes() {
 			d.Grants = append(d.Grants, GrantLine{w.Capability, rights.Of(w.Capability).Mode, w.Sentence})
