@@ -11,6 +11,7 @@ package toolrun
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/salvage"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
 // DefaultParallel is how many calls of one model run at once where Config does
@@ -287,6 +289,9 @@ func fit(name string, schema json.RawMessage, raw string) (map[string]json.RawMe
 		raw = "{}"
 	}
 	fitted, err := salvage.Fit(salvage.Tool{Name: name, Parameters: schema}, raw)
+	if misfit := (*salvage.Misfit)(nil); errors.As(err, &misfit) && len(schema) > toolset.MaxQuoted {
+		misfit.Schema = string(toolset.Schema(schema, toolset.MaxQuoted)) + " (shortened)"
+	}
 	if err != nil {
 		return nil, err
 	}
