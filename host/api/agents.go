@@ -16,16 +16,33 @@ type agentView struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
 	Instructions string `json:"instructions"`
-	// Tools is null for all.
+	// Tools are the identities of its tools and ToolNames what models call them by, in
+	// the same order; each is null for all.
 	Tools     []string `json:"tools"`
+	ToolNames []string `json:"tool_names"`
 	Model     string   `json:"model,omitempty"`
 	MaxCycles int      `json:"max_cycles,omitempty"`
 	CreatedAt string   `json:"created_at"`
 	UpdatedAt string   `json:"updated_at"`
 }
 
-func viewAgent(a store.Agent) agentView {
-	return agentView{a.ID, a.Name, a.Instructions, a.Tools, a.Model, a.MaxCycles, stamp(a.CreatedAt), stamp(a.UpdatedAt)}
+func (s *Server) viewAgent(a store.Agent) (agentView, error) {
+	view := agentView{
+		ID: a.ID, Name: a.Name, Instructions: a.Instructions, Model: a.Model, MaxCycles: a.MaxCycles,
+		CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
+	}
+	if a.Tools == nil {
+		return view, nil
+	}
+	meant, err := s.cfg.Plugins.Resolve(s.ctx, a.Tools)
+	if err != nil {
+		return view, err
+	}
+	view.Tools, view.ToolNames = []string{}, []string{}
+	for _, m := range meant {
+		view.Tools, view.ToolNames = append(view.Tools, m.ID), append(view.ToolNames, m.Name)
+	}
+	return view, nil
 }
 
 // agentBody is what a new agent is made of, or what changes in one; a field that is
@@ -33,7 +50,7 @@ func viewAgent(a store.Agent) agentView {
 type agentBody struct {
 	Name         *string `json:"name"`
 	Instructions *string `json:"instructions"`
-	// Tools is a list of names, or null for all.
+	// Tools is a list of identities or names, or null for all.
 	Tools json.RawMessage `json:"tools"`
 	Model *string         `json:"model"`
 	// MaxCycles is 0 for the host's limit.
@@ -49,6 +66,18 @@ func (s *Server) readAgent(c *fiber.Ctx) (func(*store.Agent), error) {
 	var tools []string
 	if b.Tools != nil && json.Unmarshal(b.Tools, &tools) != nil {
 		return nil, invalid("The body's field tools must be a list of names, or null for all tools.")
+	}
+	if tools != nil {
+		for i := range tools {
+			tools[i] = strings.TrimSpace(tools[i])
+		}
+		meant, err := s.cfg.Plugins.Resolve(s.ctx, tools)
+		if err != nil {
+			return nil, err
+		}
+		for i, m := range meant {
+			tools[i] = m.ID
+		}
 	}
 	if b.Model != nil && *b.Model != "" && !slices.ContainsFunc(s.cfg.Models.List(), func(m llm.Info) bool { return m.Name == *b.Model }) {
 		f := fault("unknown_model", "There is no model of that name. Add it first, or leave the model out for the default.")
@@ -101,7 +130,11 @@ func (s *Server) listAgents(c *fiber.Ctx) error {
 	}
 	views := make([]agentView, 0, len(list))
 	for _, a := range list {
-		views = append(views, viewAgent(a))
+		view, err := s.viewAgent(a)
+		if err != nil {
+			return err
+		}
+		views = append(views, view)
 	}
 	return c.JSON(fiber.Map{"agents": views})
 }
@@ -119,7 +152,11 @@ func (s *Server) postAgent(c *fiber.Ctx) error {
 		return agentFault(err)
 	}
 	s.hub.Broadcast(Event{Topic: "agent", ID: a.ID, Change: "created"})
-	return c.Status(fiber.StatusCreated).JSON(fiber.Map{"agent": viewAgent(a)})
+	view, err := s.viewAgent(a)
+	if err != nil {
+		return err
+	}
+	return c.Status(fiber.StatusCreated).JSON(fiber.Map{"agent": view})
 }
 
 // patchAgent changes an agent. Runs that are live go on with what they began with.
@@ -133,7 +170,11 @@ func (s *Server) patchAgent(c *fiber.Ctx) error {
 		return agentFault(err)
 	}
 	s.hub.Broadcast(Event{Topic: "agent", ID: a.ID, Change: "updated"})
-	return c.JSON(fiber.Map{"agent": viewAgent(a)})
+	view, err := s.viewAgent(a)
+	if err != nil {
+		return err
+	}
+	return c.JSON(fiber.Map{"agent": view})
 }
 
 // deleteAgent removes an agent. Its answers stay.

@@ -9,6 +9,8 @@ import (
 )
 
 type toolView struct {
+	// ID is its identity, Name what models call it by.
+	ID          string   `json:"id"`
 	Name        string   `json:"name"`
 	Title       string   `json:"title"`
 	Plugin      string   `json:"plugin"`
@@ -28,7 +30,10 @@ func (s *Server) listTools(c *fiber.Ctx) error {
 	views := make([]toolView, 0, len(tools))
 	for _, t := range tools {
 		spec := t.Spec()
-		views = append(views, toolView{spec.Name, spec.Title, spec.Plugin, spec.Description, append([]string{}, spec.Labels...), slices.Contains(spec.Reaches, tool.ReachesMemory)})
+		views = append(views, toolView{
+			ID: spec.ID, Name: spec.Name, Title: spec.Title, Plugin: spec.Plugin, Description: spec.Description,
+			Labels: append([]string{}, spec.Labels...), Memory: slices.Contains(spec.Reaches, tool.ReachesMemory),
+		})
 	}
 	return c.JSON(fiber.Map{"tools": views})
 }

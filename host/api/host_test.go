@@ -25,6 +25,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolset"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 )
@@ -86,7 +87,13 @@ func (o only) List() []llm.Info                  { return []llm.Info{o.Info()} }
 type noPlugins struct{}
 
 func (noPlugins) Tools(context.Context, string) ([]tool.Tool, error) { return nil, nil }
-func (noPlugins) List(context.Context) ([]Plugin, error)             { return nil, nil }
+func (noPlugins) Resolve(_ context.Context, words []string) (meant []toolset.Meant, _ error) {
+	for _, w := range words {
+		meant = append(meant, toolset.Meant{ID: w, Name: w})
+	}
+	return meant, nil
+}
+func (noPlugins) List(context.Context) ([]Plugin, error) { return nil, nil }
 func (noPlugins) Configure(context.Context, string, string, map[string]*string) error {
 	return errNoPlugin
 }

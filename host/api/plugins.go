@@ -8,12 +8,15 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
 // Plugins lists what is installed.
 type Plugins interface {
 	// Tools returns the tools that the user's questions may use.
 	Tools(ctx context.Context, user string) ([]tool.Tool, error)
+	// Resolve says which tools are meant by words, which are identities or names.
+	Resolve(ctx context.Context, words []string) ([]toolset.Meant, error)
 	// List describes the installed plugins, by name.
 	List(ctx context.Context) ([]Plugin, error)
 	// Configure sets what a plugin reads as its configuration; nil takes a key away. A
@@ -49,6 +52,9 @@ type Plugin struct {
 
 // HeldTool is a tool as it would be offered.
 type HeldTool struct {
+	// ID is its identity, absent in Before. Name is the plugin's own: it has no other
+	// before it is offered.
+	ID           string          `json:"id,omitempty"`
 	Name         string          `json:"name"`
 	Title        string          `json:"title,omitempty"`
 	Description  string          `json:"description"`
@@ -60,6 +66,8 @@ type HeldTool struct {
 
 // PluginTool is a tool of a plugin.
 type PluginTool struct {
+	// ID is its identity, Name what models call it by.
+	ID          string   `json:"id"`
 	Name        string   `json:"name"`
 	Title       string   `json:"title"`
 	Description string   `json:"description"`

@@ -26,6 +26,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolset"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 	"github.com/bulkhead-host/bulkhead/plugins"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
@@ -81,6 +82,8 @@ type App struct {
 
 	engine *engine.Engine
 	egress *egress.Guard
+	// toolset has the tools that the plugins bring.
+	toolset *toolset.Set
 	// closers are run from the last to the first.
 	closers []func(context.Context) error
 
@@ -191,7 +194,10 @@ func (a *App) openPlugins(ctx context.Context) error {
 		return err
 	}
 	a.onClose(a.Plugins.Close)
-	return nil
+	a.toolset, err = toolset.New(toolset.Config{
+		Sources: []toolset.Source{a.Plugins}, Storage: a.Store.Space("toolset"), Kept: []string{llm.SearchTool},
+	})
+	return err
 }
 
 func (a *App) openModels(context.Context) (err error) {
@@ -212,7 +218,7 @@ func (a *App) openTurns(ctx context.Context) error {
 		return err
 	}
 	a.Turns = turn.New(turn.Config{
-		Store: a.Store, Models: models{a.Models}, Tools: a.tools, Screen: screened, Logger: a.Logger, Observe: a.Metrics.Observe,
+		Store: a.Store, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened, Logger: a.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
 			a.Hub.Publish(user, api.Event{Topic: "session", ID: session, Change: "updated"})
 		},
@@ -258,12 +264,29 @@ func (a *App) probe(ctx context.Context) {
 
 // tools are the tools of a user, once the built-in ones are installed.
 func (a *App) tools(ctx context.Context, user string) ([]tool.Tool, error) {
+	if err := a.awaitBuiltins(ctx); err != nil {
+		return nil, err
+	}
+	return a.toolset.Tools(ctx, user)
+}
+
+// resolve says which tools are meant by words, once the built-in ones are installed.
+func (a *App) resolve(ctx context.Context, words []string) ([]toolset.Meant, error) {
+	if err := a.awaitBuiltins(ctx); err != nil {
+		return nil, err
+	}
+	return a.toolset.Resolve(ctx, words)
+}
+
+// awaitBuiltins waits until the built-in plugins are installed: they come first when names
+// are dealt.
+func (a *App) awaitBuiltins(ctx context.Context) error {
 	a.prepare()
 	select {
 	case <-a.ready:
-		return a.Plugins.Tools(ctx, user)
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
 // installed tells the api what the plugin manager has.
@@ -19,15 +21,21 @@ func (i installed) Tools(ctx context.Context, user string) ([]tool.Tool, error) 
 	return i.app.tools(ctx, user)
 }
 
+// Resolve implements api.Plugins.
+func (i installed) Resolve(ctx context.Context, words []string) ([]toolset.Meant, error) {
+	return i.app.resolve(ctx, words)
+}
+
 // List implements api.Plugins.
 func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
-	i.app.prepare()
-	select {
-	case <-i.app.ready:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := i.app.awaitBuiltins(ctx); err != nil {
+		return nil, err
 	}
 	list, err := i.app.Plugins.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := i.app.toolset.Names(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -37,10 +45,15 @@ func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
 			Builtin: d.Builtin, Enabled: d.Enabled, Dynamic: d.Dynamic, Tools: []api.PluginTool{}, Held: []api.HeldTool{}, HeldDigest: d.HeldDigest,
 			Config: d.Config, Grants: []api.Grant{}}
 		for _, h := range d.Held {
-			p.Held = append(p.Held, heldTool(h))
+			held := heldTool(h)
+			held.ID = tool.ID(d.Name, h.Name)
+			p.Held = append(p.Held, held)
 		}
 		for _, t := range d.Tools {
-			p.Tools = append(p.Tools, api.PluginTool{Name: t.Name, Title: t.Title, Description: t.Description, Labels: append([]string{}, t.Labels...)})
+			p.Tools = append(p.Tools, api.PluginTool{
+				ID: t.ID, Name: cmp.Or(names[t.ID], t.Name), Title: t.Title, Description: t.Description,
+				Labels: append([]string{}, t.Labels...),
+			})
 		}
 		for _, g := range d.Grants {
 			p.Grants = append(p.Grants, api.Grant{Capability: g.Capability, Mode: string(g.Mode), Summary: g.Sentence})

@@ -17,19 +17,21 @@ import (
 
 // agent is an agent as the host lists them.
 type agent struct {
-	ID           string   `json:"id"`
-	Name         string   `json:"name"`
-	Instructions string   `json:"instructions"`
-	Tools        []string `json:"tools"`
-	Model        string   `json:"model,omitempty"`
-	MaxCycles    int      `json:"max_cycles,omitempty"`
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	Instructions string `json:"instructions"`
+	// Tools are identities, ToolNames what models call the tools by.
+	Tools     []string `json:"tools"`
+	ToolNames []string `json:"tool_names"`
+	Model     string   `json:"model,omitempty"`
+	MaxCycles int      `json:"max_cycles,omitempty"`
 }
 
 // NewAgent describes an agent to add.
 type NewAgent struct {
 	Name         string `json:"name"`
 	Instructions string `json:"instructions"`
-	// Tools are the names of its tools; nil for all.
+	// Tools are the names or the identities of its tools; nil for all.
 	Tools []string `json:"tools"`
 	// Model is "" for the default, MaxCycles 0 for the host's limit.
 	Model     string `json:"model"`
@@ -69,6 +71,7 @@ func AddAgent(ctx context.Context, o Options, c *Client, a NewAgent) error {
 	}
 	var reply struct {
 		Tools []struct {
+			ID   string `json:"id"`
 			Name string `json:"name"`
 		} `json:"tools"`
 	}
@@ -76,11 +79,14 @@ func AddAgent(ctx context.Context, o Options, c *Client, a NewAgent) error {
 		return err
 	}
 	there := []string{llm.SearchTool}
+	for _, name := range tool.OwnNames() {
+		there = append(there, name, tool.OwnID(name))
+	}
 	for _, t := range reply.Tools {
-		there = append(there, t.Name)
+		there = append(there, t.ID, t.Name)
 	}
 	for _, name := range a.Tools {
-		if !slices.Contains(there, name) && !tool.Reserved(name) {
+		if !slices.Contains(there, name) {
 			printf(o.Err, "note: no plugin has a tool %s now; `bulkhead plugin list` names the tools\n", name)
 		}
 	}
@@ -100,7 +106,7 @@ func ListAgents(ctx context.Context, o Options, c *Client) error {
 		for _, a := range agents {
 			tools, model, cycles := "all", a.Model, "default"
 			if a.Tools != nil {
-				tools = strings.Join(a.Tools, ", ")
+				tools = strings.Join(a.ToolNames, ", ")
 			}
 			if a.Tools != nil && len(a.Tools) == 0 {
 				tools = "none"

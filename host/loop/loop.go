@@ -148,7 +148,7 @@ func (l *runner) choose(cycle int) (llm.Choice, []tool.Spec) {
 	case l.Forced != "" && !l.forcedDone:
 		for _, s := range slices.Concat(l.Specs, l.ownOffered()) {
 			if s.Name == l.Forced {
-				return llm.ChoiceRequired, []tool.Spec{s}
+				return llm.ChoiceRequired, []tool.Spec{l.offer.show(s).spec}
 			}
 		}
 	}

@@ -31,6 +31,7 @@ const (
 )
 
 var recallSpec = tool.Spec{
+	ID:    tool.OwnID(tool.RecallResult),
 	Name:  tool.RecallResult,
 	Title: "Look up an earlier result",
 	Description: "Shows an earlier tool result, or a part of one, that was left out of the conversation to save room. " +

@@ -26,6 +26,7 @@ const (
 // held back inside the agent.
 func (l *runner) researchSpec() tool.Spec {
 	spec := tool.Spec{
+		ID:    tool.OwnID(tool.ResearchAgent),
 		Name:  tool.ResearchAgent,
 		Title: "Research",
 		Description: "Hands one task to an agent that works on it alone with your other tools and reports what it found, with its sources. " +

@@ -15,6 +15,7 @@ import (
 const freeThoughts = 3
 
 var thinkSpec = tool.Spec{
+	ID:    tool.OwnID(tool.Think),
 	Name:  tool.Think,
 	Title: "Think",
 	Description: "A place to think before you go on: weigh what you know, plan the next calls, check a result. It looks nothing up and changes nothing. " +

@@ -8,6 +8,9 @@ type ToolStart struct {
 	CallID string `json:"call_id"`
 	// Tool is the name that the model used.
 	Tool string `json:"tool"`
+	// ToolID is the tool's identity, such as search/internal_search; absent for an
+	// unknown name and for a tool of the model's provider.
+	ToolID string `json:"tool_id,omitempty"`
 	// Plugin is the plugin that serves it; "" for a loop tool or an unknown name.
 	Plugin string `json:"plugin"`
 	Title  string `json:"title"`

@@ -19,7 +19,7 @@ func met(labels ...string) func(*tool.Invocation) {
 // has reports whether a tool has a label for a user now.
 func (s *scene) has(t *testing.T, user, name, label string) bool {
 	t.Helper()
-	tools, err := s.manager.Tools(t.Context(), user)
+	tools, err := s.manager.Tools(t.Context(), user, ownName)
 	if err != nil {
 		t.Fatal(err)
 	}

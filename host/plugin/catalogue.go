@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -36,11 +37,17 @@ func (c catalogue) held() []guest.Listed { return c.split(false) }
 func (c catalogue) split(offered bool) []guest.Listed {
 	var list []guest.Listed
 	for _, l := range c.listed {
-		if before := c.before(l.Name); (before != nil && same(*before, l)) == offered {
+		if c.seenAs(l) == offered {
 			list = append(list, l)
 		}
 	}
 	return list
+}
+
+// seenAs reports whether somebody has seen a listed tool as it is now.
+func (c catalogue) seenAs(l guest.Listed) bool {
+	before := c.before(l.Name)
+	return before != nil && same(*before, l)
 }
 
 // before returns a tool as somebody has seen it, nil for nobody.
@@ -122,9 +129,11 @@ func sameList(a, b []guest.Listed) bool { return slices.EqualFunc(a, b, same) }
 // Schemas are compared as JSON values: the order of keys means nothing.
 func same(l, other guest.Listed) bool {
 	return l.Name == other.Name && l.Title == other.Title && l.Description == other.Description &&
-		canonical(l.InputSchema) == canonical(other.InputSchema) &&
-		canonical(l.OutputSchema) == canonical(other.OutputSchema)
+		sameJSON(l.InputSchema, other.InputSchema) && sameJSON(l.OutputSchema, other.OutputSchema)
 }
+
+// sameJSON reports whether two JSON values are the same; mostly they are in each byte.
+func sameJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) || canonical(a) == canonical(b) }
 
 // canonical writes a JSON value with its keys in order and its numbers as they are. What is
 // no JSON stays as it is, and so does a value with an object that has a key twice: which of

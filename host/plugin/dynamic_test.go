@@ -51,7 +51,7 @@ func (s *scene) described(t *testing.T) plugin.Description {
 // have the same.
 func (s *scene) offered(t *testing.T) string {
 	t.Helper()
-	tools, err := s.manager.Tools(t.Context(), s.owner.UserID())
+	tools, err := s.manager.Tools(t.Context(), s.owner.UserID(), ownName)
 	if err != nil {
 		t.Fatal(err)
 	}

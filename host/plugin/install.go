@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/guest"
+	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
@@ -98,6 +99,10 @@ func newGrants(m capability.Manifest, old *installed) []capability.Grant {
 func (m *Manager) prepare(
 	ctx context.Context, wasm []byte, manifest capability.Manifest, raw json.RawMessage,
 ) (*installed, error) {
+	if manifest.Name == tool.HostSource {
+		return nil, &guest.Error{Kind: guest.BadManifest, Message: fmt.Sprintf(
+			"A plugin cannot be named %q: the host's own tools go by that name. Give it another name in its manifest.", manifest.Name)}
+	}
 	assets, err := guest.ReadAssets(wasm, manifest)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/guest"
@@ -17,7 +16,8 @@ type Description struct {
 	Builtin, Enabled                   bool
 	// Dynamic tells that the tools depend on Config and the grants.
 	Dynamic bool
-	// Tools are those that are offered; Held are not, until an operator accepts them by
+	// Tools are those that are offered, each under the name that it has in the plugin;
+	// Held are not, until an operator accepts them by
 	// HeldDigest.
 	Tools      []tool.Spec
 	Held       []HeldTool
@@ -58,14 +58,7 @@ type GrantLine struct {
 
 // List describes all installed plugins, by name.
 func (m *Manager) List(ctx context.Context) ([]Description, error) {
-	m.mu.Lock()
-	var plugins []*installed
-	for _, p := range m.plugins {
-		plugins = append(plugins, p)
-	}
-	names := exposedNames(m.sorted())
-	m.mu.Unlock()
-	slices.SortFunc(plugins, func(a, b *installed) int { return strings.Compare(a.record.Name, b.record.Name) })
+	plugins := m.all()
 	list := make([]Description, 0, len(plugins))
 	for _, p := range plugins {
 		grants, err := m.grants.Grants(ctx, p.record.Name)
@@ -88,11 +81,7 @@ func (m *Manager) List(ctx context.Context) ([]Description, error) {
 			return nil, err
 		}
 		for _, l := range c.offered() {
-			name := names[toolKey{p.record.Name, l.Name}]
-			if name == "" {
-				name = l.Name
-			}
-			d.Tools = append(d.Tools, spec(p, l, name, rights, m.around(), nil))
+			d.Tools = append(d.Tools, spec(p, l, l.Name, rights, m.around(), nil))
 		}
 		for _, w := range p.manifest.Wishes() {
 			sentence := strings.TrimSpace(w.Sentence + " " + w.Gap)

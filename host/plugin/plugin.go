@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -171,4 +172,13 @@ func (m *Manager) sorted() []*installed {
 	}
 	slices.SortFunc(list, func(a, b *installed) int { return strings.Compare(a.record.Name, b.record.Name) })
 	return list
+}
+
+// all returns all plugins by name, those that are switched off too.
+func (m *Manager) all() []*installed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.plugins), func(a, b *installed) int {
+		return strings.Compare(a.record.Name, b.record.Name)
+	})
 }

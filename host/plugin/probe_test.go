@@ -148,7 +148,7 @@ func TestAModuleWithoutManifestMayNothing(t *testing.T) {
 
 func TestApprovalOfATool(t *testing.T) {
 	s := withProbe(t)
-	tools, err := s.manager.Tools(t.Context(), s.owner.UserID())
+	tools, err := s.manager.Tools(t.Context(), s.owner.UserID(), ownName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestTwoToolsOfOneNameAreToldApart(t *testing.T) {
 	if err := s.install(t, map[string][]byte{"one.wasm": one, "two.wasm": two}); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := s.call(t, "one_count", `{}`), s.call(t, "two_count", `{}`); a.Text != "1" || b.Text != "1" {
+	if a, b := s.call(t, "one/count", `{}`), s.call(t, "two/count", `{}`); a.Text != "1" || b.Text != "1" {
 		t.Errorf("%+v %+v", a, b)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -128,16 +129,22 @@ func (s *scene) install(t *testing.T, files map[string][]byte) error {
 	return s.manager.InstallBuiltins(t.Context(), dist)
 }
 
-// tool returns the tool of a name; it must be there.
+// ownName is the name that a tool has in its plugin, by its identity.
+func ownName(id string) string {
+	_, name, _ := strings.Cut(id, "/")
+	return name
+}
+
+// tool returns the tool of a name or an identity; it must be there.
 func (s *scene) tool(t *testing.T, name string) tool.Tool {
 	t.Helper()
-	tools, err := s.manager.Tools(t.Context(), s.owner.UserID())
+	tools, err := s.manager.Tools(t.Context(), s.owner.UserID(), ownName)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, tl := range tools {
-		if tl.Spec().Name == name {
+		if tl.Spec().In([]string{name}) {
 			return tl
 		}
 		names = append(names, tl.Spec().Name)

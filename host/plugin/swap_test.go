@@ -25,7 +25,7 @@ func TestNoCallFailsWhileAPluginIsReplaced(t *testing.T) {
 			for n := 0; !stop.Load(); n++ {
 				called := held
 				if n%2 == 0 {
-					tools, err := s.manager.Tools(t.Context(), s.owner.UserID())
+					tools, err := s.manager.Tools(t.Context(), s.owner.UserID(), ownName)
 					if err != nil {
 						t.Error(err)
 						return

@@ -14,37 +14,6 @@ import (
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
-// Tools returns the tools that a user's questions may use now, by plugin and
-// then in the plugin's order. Labels and reach follow from the grants of this
-// moment; a call looks them up again.
-func (m *Manager) Tools(ctx context.Context, user string) ([]tool.Tool, error) {
-	m.mu.Lock()
-	plugins := m.sorted()
-	m.mu.Unlock()
-	names := exposedNames(plugins)
-	var list []tool.Tool
-	for _, p := range plugins {
-		rights, err := m.gate.Rights(ctx, p.manifest, user)
-		if err != nil {
-			return nil, err
-		}
-		brought, err := m.host.Brought(ctx, p.record.Name, user, rights)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range p.catalogue.Load().offered() {
-			if p.manifest.Tool(l.Name).Approval == capability.Deny {
-				continue
-			}
-			name := names[toolKey{p.record.Name, l.Name}]
-			list = append(list, &guestTool{
-				manager: m, plugin: p, name: l.Name, spec: spec(p, l, name, rights, m.around(), brought),
-			})
-		}
-	}
-	return list, nil
-}
-
 // spec describes a tool under the name that a model calls it by.
 // brought are the labels of what it finds that was kept.
 func spec(
@@ -57,7 +26,8 @@ func spec(
 		title = name
 	}
 	return tool.Spec{
-		Name: name, Plugin: p.record.Name, PluginVersion: p.record.Version, Title: title,
+		ID: tool.ID(p.record.Name, l.Name), Name: name, Builtin: p.record.Builtin,
+		Plugin: p.record.Name, PluginVersion: p.record.Version, Title: title,
 		Description: l.Description, InputSchema: l.InputSchema,
 		Labels: joinLabels(capability.ToolLabels(e, rights, around), brought),
 		Cites:  e.Cites, Merge: e.Merge, StreamArgs: e.StreamArgs, StopsLoop: e.StopsLoop,

@@ -135,7 +135,7 @@ func TestWhatWasWrittenBringsItsLabelsBack(t *testing.T) {
 	if got := s.tool(t, "read").Spec().Labels; !slices.Contains(got, "private_data") || slices.Contains(got, "egress") {
 		t.Errorf("after a write of private data: %v", got)
 	}
-	others, err := s.manager.Tools(t.Context(), "other")
+	others, err := s.manager.Tools(t.Context(), "other", ownName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package salvage
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Misfit says why arguments do not fit a tool.
@@ -15,9 +16,37 @@ type Misfit struct {
 	Schema string
 }
 
-// Error is a text for the model: what was wrong, and the schema.
+// The bounds of what the text for a model quotes.
+const (
+	maxProblems     = 10
+	maxProblemBytes = 300
+	maxSchemaBytes  = 5 << 10
+)
+
+// Error is a text for the model: what was wrong, and the schema, each as far as it is
+// not too long.
 func (m *Misfit) Error() string {
-	return fmt.Sprintf("The arguments of %s do not fit: %s Its arguments must match this JSON Schema: %s", m.Tool, strings.Join(m.Problems, " "), m.Schema)
+	var told []string
+	for _, p := range m.Problems[:min(len(m.Problems), maxProblems)] {
+		told = append(told, cutTo(p, maxProblemBytes))
+	}
+	if more := len(m.Problems) - len(told); more > 0 {
+		told = append(told, fmt.Sprintf("And %d more.", more))
+	}
+	return fmt.Sprintf("The arguments of %s do not fit: %s Its arguments must match this JSON Schema: %s",
+		m.Tool, strings.Join(told, " "), cutTo(m.Schema, maxSchemaBytes))
+}
+
+// cutTo returns the begin of a text, which says so where that is not all of it.
+func cutTo(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (cut: %d of %d bytes)", text[:end], end, len(text))
 }
 
 // Fit repairs the arguments of a call, as they came through a model's own channel:

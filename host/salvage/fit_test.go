@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/salvage"
 )
@@ -41,5 +42,18 @@ func TestFitRepairsAndTeaches(t *testing.T) {
 		case c.problem != "" && (!strings.Contains(err.Error(), c.problem) || !strings.Contains(err.Error(), `"required"`)):
 			t.Errorf("%s: %v does not say %q with the schema", c.in, err, c.problem)
 		}
+	}
+}
+
+// TestATextAboutArgumentsIsBounded: the schema, the sentences and their number.
+func TestATextAboutArgumentsIsBounded(t *testing.T) {
+	long := strings.Repeat("é", 100_000)
+	m := &salvage.Misfit{Tool: "t", Schema: long}
+	for range 100 {
+		m.Problems = append(m.Problems, long)
+	}
+	text := m.Error()
+	if len(text) > 10<<10 || !utf8.ValidString(text) || !strings.Contains(text, "And 90 more.") || !strings.Contains(text, "of 200000 bytes)") {
+		t.Errorf("%d bytes: %.200s", len(text), text)
 	}
 }

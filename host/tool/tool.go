@@ -9,6 +9,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -23,8 +24,12 @@ const (
 
 // Spec describes a tool. It is immutable once it is part of a turn's Setup.
 type Spec struct {
+	// ID is its identity, see ID: what agents, allow-lists and history mean by it.
+	ID string
 	// Name is what the model calls it by, unique within a turn.
 	Name string
+	// Builtin tells that it came with the host.
+	Builtin bool
 	// Plugin is the plugin that serves it, "" for a loop tool.
 	Plugin string
 	// PluginVersion is the plugin's own version text.
@@ -61,6 +66,20 @@ type Spec struct {
 	// conversation is offered no tool that reaches memory, and one without files
 	// none that does nothing but read them.
 	Reaches []string
+}
+
+// ID is the identity of a tool: who brings it and the name that it has there, such
+// as search/internal_search. It stays the same whatever else is installed, and no
+// source has a slash in its name, so the first one parts the two.
+func ID(source, name string) string { return source + "/" + name }
+
+// In tells whether a list names the tool: by its identity, or by the name that the
+// model calls it by, as people write it and as records from before there were
+// identities have it.
+func (s Spec) In(list []string) bool {
+	return slices.ContainsFunc(list, func(word string) bool {
+		return word != "" && (word == s.ID || word == s.Name)
+	})
 }
 
 // Tool is something that a model can call.

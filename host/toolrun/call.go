@@ -77,7 +77,9 @@ func (c *call) start() {
 	if labels == nil {
 		labels = []string{}
 	}
-	c.emit(packet.ToolStart{CallID: c.id, Tool: c.name, Plugin: c.spec.Plugin, Title: title, Icon: c.spec.Icon, Labels: labels})
+	c.emit(packet.ToolStart{
+		CallID: c.id, Tool: c.name, ToolID: c.spec.ID, Plugin: c.spec.Plugin, Title: title, Icon: c.spec.Icon, Labels: labels,
+	})
 }
 
 // invoke runs the tool. A panic and an error become failed results.
@@ -125,7 +127,7 @@ func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) 
 		arguments = c.raw
 	}
 	return Done{
-		CallID: c.id, Name: c.name, Arguments: arguments, Text: c.resultText(result, outcome),
+		CallID: c.id, Name: c.name, ToolID: c.spec.ID, Arguments: arguments, Text: c.resultText(result, outcome),
 		Outcome: outcome, Held: c.held, Duration: took, Plugin: c.spec.Plugin, Documents: documents, HostCalls: hostCalls,
 		StopsLoop: c.spec.StopsLoop && outcome == packet.OutcomeOK, Reminder: c.spec.Reminder,
 	}

@@ -23,10 +23,16 @@ func unknownTool(name string, names []string, more int) tool.Result {
 }
 
 func badArguments(spec tool.Spec, err error) tool.Result {
+	text := err.Error()
+	if example := exampleArguments(spec.InputSchema); len(example) <= maxExample {
+		text += "\nAn example of right: " + example
+	}
 	return tool.Fail(tool.FailureInput,
-		fmt.Sprintf("The model called %s with arguments that do not fit it.", spec.Name),
-		fmt.Sprintf("%v\nAn example of right: %s", err, exampleArguments(spec.InputSchema)))
+		fmt.Sprintf("The model called %s with arguments that do not fit it.", spec.Name), text)
 }
+
+// maxExample is how long an example may be to be worth its tokens, in bytes.
+const maxExample = 2 << 10
 
 func hostFault(name string) tool.Result {
 	return tool.Fail(tool.FailureFailed,

@@ -11,6 +11,7 @@ package toolrun
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/salvage"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
 // DefaultParallel is how many calls of one model run at once where Config does
@@ -102,8 +104,9 @@ type Request struct {
 // Done is a call that is over, as history keeps it.
 type Done struct {
 	CallID string
-	// Name is the name that the model used.
-	Name string
+	// Name is the name that the model used, ToolID the identity of the tool, "" for an
+	// unknown name.
+	Name, ToolID string
 	// Arguments is what the tool got, or the model's text where that is no object.
 	Arguments string
 	// Text is the result that the model reads.
@@ -286,6 +289,9 @@ func fit(name string, schema json.RawMessage, raw string) (map[string]json.RawMe
 		raw = "{}"
 	}
 	fitted, err := salvage.Fit(salvage.Tool{Name: name, Parameters: schema}, raw)
+	if misfit := (*salvage.Misfit)(nil); errors.As(err, &misfit) && len(schema) > toolset.MaxQuoted {
+		misfit.Schema = string(toolset.Schema(schema, toolset.MaxQuoted)) + " (shortened)"
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -282,3 +282,32 @@ func TestArgumentsAreMendedOrTheModelIsTaughtTheSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatAModelIsToldOfArgumentsIsBounded: a tool may list a schema of 256 KB.
+func TestWhatAModelIsToldOfArgumentsIsBounded(t *testing.T) {
+	enum := strings.Repeat(`"`+strings.Repeat("e", 1000)+`",`, 250)
+	schema := `{"type":"object","properties":{"kind":{"enum":[` + enum + `"z"]},"count":{"type":"integer"}},"required":["kind","count"]}`
+	h := newHarness(nil, echo(tool.Spec{ID: "p/t", Name: "t", InputSchema: json.RawMessage(schema)}))
+	done := h.Run(t.Context(), 0, []Request{{Name: "t", Arguments: `{"kind":1}`}})
+	if len(done[0].Text) > 8<<10 || !strings.Contains(done[0].Text, "(shortened)") || !strings.Contains(done[0].Text, "count is missing") {
+		t.Errorf("%d bytes: %.300s", len(done[0].Text), done[0].Text)
+	}
+	example := `{"type":"object","properties":{"kind":{"enum":["` + strings.Repeat("e", 3000) + `"]},"n":{}},"required":["kind","n"]}`
+	h = newHarness(nil, echo(tool.Spec{Name: "t", InputSchema: json.RawMessage(example)}))
+	if done := h.Run(t.Context(), 0, []Request{{Name: "t", Arguments: `{}`}}); strings.Contains(done[0].Text, "An example") {
+		t.Errorf("an example of %d bytes: %.200s", len(done[0].Text), done[0].Text)
+	}
+}
+
+// TestACallTellsWhichToolItWas, by the identity; an unknown name has none.
+func TestACallTellsWhichToolItWas(t *testing.T) {
+	h := newHarness(nil, echo(tool.Spec{ID: "p/t", Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}))
+	done := h.Run(t.Context(), 0, []Request{{Name: "t"}, {Name: "u"}})
+	if done[0].ToolID != "p/t" || done[0].Name != "t" || done[1].ToolID != "" {
+		t.Errorf("got %+v", done)
+	}
+	packets := strings.Join(h.packets(), "\n")
+	if !strings.Contains(packets, `"tool":"t","tool_id":"p/t"`) || strings.Count(packets, "tool_id") != 1 {
+		t.Errorf("got %s", packets)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
 // MaxTextBytes is the largest question, in bytes of UTF-8.
@@ -95,8 +96,8 @@ func (s *Service) Send(ctx context.Context, p identity.Principal, in Send) (Ack,
 		return Ack{}, err
 	}
 	begin := store.BeginRun{
-		Allowed: allowed(in.Tools, in.ForcedTool), RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID, Text: in.Text,
-		NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files, Agent: in.AgentID,
+		Allowed: allowed(in.Tools, in.ForcedTool), RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID,
+		Text: in.Text, NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files, Agent: in.AgentID,
 	}
 	if in.ParentMessageID == RootMessage {
 		begin.Parent, begin.Root = "", true
@@ -105,7 +106,8 @@ func (s *Service) Send(ctx context.Context, p identity.Principal, in Send) (Ack,
 	if begin.Parent != "" {
 		missing = CodeUnknownMessage
 	}
-	ack, err := s.begin(ctx, p, begin, in.Models, selection{allow: in.Tools, forced: in.ForcedTool}, missing, screened.Notices...)
+	wants := selection{allow: in.Tools, forced: in.ForcedTool}
+	ack, err := s.begin(ctx, p, begin, in.Models, wants, missing, screened.Notices...)
 	if in.Text != sent && err == nil {
 		ack.Text = in.Text
 	}
@@ -188,11 +190,14 @@ func (s *Service) Regenerate(ctx context.Context, p identity.Principal, in Regen
 	if ack, repeated, err := s.repeated(ctx, p, in.RequestID, body, ""); repeated || err != nil {
 		return ack, err
 	}
-	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: body, SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent, Allowed: m.Allowed}
+	begin := store.BeginRun{
+		RequestID: in.RequestID, BodyHash: body, SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent, Allowed: m.Allowed,
+	}
 	return s.begin(ctx, p, begin, in.Models, selection{allow: m.Allowed}, CodeUnknownMessage)
 }
 
-// selection is which tools a request wants, of those that the agent has.
+// selection is which tools a request wants, of those that the agent has. Lists hold
+// identities, or what somebody wrote where no tool goes by it.
 type selection struct {
 	agent  store.Agent
 	allow  []string
@@ -200,11 +205,56 @@ type selection struct {
 	// searches tells that a model that answers may use its provider's web search,
 	// which counts as the tool llm.SearchTool.
 	searches bool
+	// meant are the tools that the lists and forced name, by the word for each.
+	meant map[string]toolset.Meant
 }
 
-// takes tells whether the agent has a tool of that name and the request allows it.
-func (sel selection) takes(name string) bool {
-	return sel.agent.Names(name) && (sel.allow == nil || slices.Contains(sel.allow, name))
+// resolve puts the identities of the tools that are meant into the lists.
+func (s *Service) resolve(ctx context.Context, sel selection) (selection, error) {
+	words := slices.Concat(sel.agent.Tools, sel.allow)
+	if sel.forced != "" {
+		words = append(words, sel.forced)
+	}
+	sel.meant = map[string]toolset.Meant{}
+	if s.Resolve == nil || len(words) == 0 {
+		return sel, nil
+	}
+	meant, err := s.Resolve(ctx, words)
+	if err != nil {
+		return sel, s.fault(fmt.Errorf("look up tools: %w", err), CodeInternal)
+	}
+	ids := make([]string, len(meant))
+	for i, m := range meant {
+		ids[i], sel.meant[m.ID] = m.ID, m
+	}
+	agents, asked := len(sel.agent.Tools), len(sel.agent.Tools)+len(sel.allow)
+	if sel.agent.Tools != nil {
+		sel.agent.Tools = ids[:agents:agents]
+	}
+	if sel.allow != nil {
+		sel.allow = ids[agents:asked:asked]
+	}
+	if sel.forced != "" {
+		sel.forced = ids[asked]
+	}
+	return sel, nil
+}
+
+// called is what a person knows a tool of the lists by.
+func (sel selection) called(id string) string {
+	if m, ok := sel.meant[id]; ok {
+		return m.Name
+	}
+	return id
+}
+
+// has tells whether the agent has a tool, takes whether the request allows it too.
+func (sel selection) has(spec tool.Spec) bool {
+	return sel.agent.Tools == nil || spec.In(sel.agent.Tools)
+}
+
+func (sel selection) takes(spec tool.Spec) bool {
+	return sel.has(spec) && (sel.allow == nil || spec.In(sel.allow))
 }
 
 // named are the tools that the request names, or the agent where it names none.
@@ -215,9 +265,26 @@ func (sel selection) named() []string {
 	return sel.allow
 }
 
+// research is research_agent, which is a tool of the loop's.
+var research = tool.Spec{ID: tool.OwnID(tool.ResearchAgent), Name: tool.ResearchAgent}
+
+// search is the search of the model's provider. It goes by the same name as a tool that
+// came with the host, and who means that one means both.
+func (sel selection) search() tool.Spec {
+	for id, m := range sel.meant {
+		if m.Name == llm.SearchTool {
+			return tool.Spec{ID: id, Name: llm.SearchTool}
+		}
+	}
+	return tool.Spec{Name: llm.SearchTool}
+}
+
 // begin works out the setup of a run and sets it going. missing is the code for a
 // session or message that is not there; notices begin the run.
-func (s *Service) begin(ctx context.Context, p identity.Principal, in store.BeginRun, names []string, sel selection, missing string, notices ...packet.Notice) (Ack, error) {
+func (s *Service) begin(
+	ctx context.Context, p identity.Principal, in store.BeginRun, names []string, sel selection, missing string,
+	notices ...packet.Notice,
+) (Ack, error) {
 	agent, ofAgent, err := s.agent(ctx, &in)
 	if err != nil {
 		return Ack{}, err
@@ -231,6 +298,12 @@ func (s *Service) begin(ctx context.Context, p identity.Principal, in store.Begi
 		return Ack{}, s.fault(err, missing)
 	}
 	sel.agent = agent
+	if sel, err = s.resolve(ctx, sel); err != nil {
+		return Ack{}, err
+	}
+	if in.Allowed != nil {
+		in.Allowed = allowed(sel.allow, sel.forced)
+	}
 	sel.searches = slices.ContainsFunc(models, func(m llm.Model) bool { return m.Info().NativeSearch })
 	tools, ofTools, err := s.pick(ctx, p, sel, private)
 	if err != nil {
@@ -240,7 +313,8 @@ func (s *Service) begin(ctx context.Context, p identity.Principal, in store.Begi
 		in.Models = append(in.Models, m.Info().Name)
 	}
 	begun, err := s.start(ctx, p, in, setup{
-		agent: agent, models: models, tools: tools, named: sel.named(), research: sel.researches(), forced: sel.forced, noServerTools: !sel.takes(llm.SearchTool), private: private,
+		agent: agent, models: models, tools: tools, named: sel.namedOf(tools), research: sel.researches(),
+		forced: sel.forcedOf(tools), noServerTools: !sel.takes(sel.search()), private: private,
 		notices: slices.Concat(notices, ofAgent, ofModel, ofTools),
 	})
 	if err != nil {
@@ -263,7 +337,9 @@ func (s *Service) models(names []string) ([]llm.Model, error) {
 	for i, name := range names {
 		m, ok := s.Models.Get(name)
 		if !ok {
-			return nil, &Error{Code: CodeUnknownModel, Message: fmt.Sprintf("There is no model named %q. Choose another model.", shown(name))}
+			return nil, &Error{
+				Code: CodeUnknownModel, Message: fmt.Sprintf("There is no model named %q. Choose another model.", shown(name)),
+			}
 		}
 		models[i] = m
 	}
@@ -283,7 +359,9 @@ func shown(name string) string {
 // has, cut down to the allow-list. A private conversation has none that reaches
 // memory. A forced tool has to be there; of what else the request names, or the agent
 // where the request names nothing, the person is told what is missing.
-func (s *Service) pick(ctx context.Context, p identity.Principal, sel selection, private bool) (picked []tool.Tool, notices []packet.Notice, err error) {
+func (s *Service) pick(
+	ctx context.Context, p identity.Principal, sel selection, private bool,
+) (picked []tool.Tool, notices []packet.Notice, err error) {
 	there, err := s.Tools(ctx, p.UserID())
 	if err != nil {
 		return nil, nil, s.fault(fmt.Errorf("list tools: %w", err), CodeInternal)
@@ -291,49 +369,89 @@ func (s *Service) pick(ctx context.Context, p identity.Principal, sel selection,
 	if private {
 		there = without(there, func(spec tool.Spec) bool { return slices.Contains(spec.Reaches, tool.ReachesMemory) })
 	}
-	all := without(there, func(spec tool.Spec) bool { return !sel.agent.Names(spec.Name) })
-	names := namesOf(all)
-	if sel.forced != "" && !slices.Contains(names, sel.forced) && (sel.forced != tool.ResearchAgent || !sel.researches()) {
-		return nil, nil, sel.noForced(names)
+	all := without(there, func(spec tool.Spec) bool { return !sel.has(spec) })
+	if sel.forced != "" && !includes(all, sel.forced) && !(sel.forces(research) && sel.researches()) {
+		return nil, nil, sel.noForced(namesOf(all))
 	}
-	wanted := sel.named()
-	for _, name := range wanted {
-		switch {
-		case slices.Contains(names, name), (sel.serves(name) || name == tool.ResearchAgent) && sel.agent.Names(name):
-		case slices.Contains(namesOf(there), name), sel.serves(name), name == tool.ResearchAgent:
-			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not a tool of the agent %s; the answer is written without it.", shown(name), sel.agent.Name)))
-		default:
-			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s is not available right now; the answer is written without it.", shown(name))))
+	for _, word := range sel.named() {
+		if message := sel.missing(word, there, all); message != "" {
+			notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, message))
 		}
 	}
 	picked = all
 	if sel.allow != nil {
-		picked = without(all, func(spec tool.Spec) bool { return spec.Name != sel.forced && !slices.Contains(wanted, spec.Name) })
+		picked = without(all, func(spec tool.Spec) bool { return !sel.forces(spec) && !spec.In(sel.allow) })
 	}
 	if sel.researches() && len(picked) == 0 {
-		notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable, fmt.Sprintf("%s works with the other tools, and there are none; the answer is written without it.", tool.ResearchAgent)))
+		notices = append(notices, packet.NewNotice(packet.CodeToolUnavailable,
+			tool.ResearchAgent+" works with the other tools, and there are none; the answer is written without it."))
 	}
 	return picked, notices, nil
+}
+
+// missing says that a tool which is named is not among all, the tools of the agent; ""
+// where it is. there are the tools of the person.
+func (sel selection) missing(word string, there, all []tool.Tool) string {
+	words, called := []string{word}, shown(sel.called(word))
+	besides := sel.searches && sel.search().In(words) || research.In(words)
+	switch {
+	case includes(all, word),
+		sel.searches && sel.search().In(words) && sel.has(sel.search()),
+		research.In(words) && sel.has(research):
+		return ""
+	case includes(there, word), besides:
+		return fmt.Sprintf("%s is not a tool of the agent %s; the answer is written without it.", called, sel.agent.Name)
+	}
+	why := sel.meant[word].Unavailable
+	if why != "" {
+		why = ": " + why
+	}
+	return fmt.Sprintf("%s is not available right now%s; the answer is written without it.", called, why)
 }
 
 // researches tells whether the model may hand tasks to agents: only where the request
 // names that tool of the loop's, or the agent where the request names none.
 func (sel selection) researches() bool {
-	named := slices.Contains(sel.named(), tool.ResearchAgent) || sel.forced == tool.ResearchAgent
-	return named && sel.agent.Names(tool.ResearchAgent)
+	return (research.In(sel.named()) || sel.forces(research)) && sel.has(research)
 }
 
-// serves tells whether a tool is one that a model's provider runs.
-func (sel selection) serves(name string) bool { return sel.searches && name == llm.SearchTool }
+// forces tells whether the request forces a tool.
+func (sel selection) forces(spec tool.Spec) bool { return spec.In([]string{sel.forced}) }
+
+// forcedOf is what the model calls the forced tool by, "" for none; namedOf are the
+// names of those that are named.
+func (sel selection) forcedOf(tools []tool.Tool) string {
+	for _, t := range tools {
+		if spec := t.Spec(); sel.forces(spec) {
+			return spec.Name
+		}
+	}
+	if sel.forces(research) {
+		return tool.ResearchAgent
+	}
+	return ""
+}
+
+func (sel selection) namedOf(tools []tool.Tool) (names []string) {
+	for _, t := range tools {
+		if spec := t.Spec(); spec.In(sel.named()) {
+			names = append(names, spec.Name)
+		}
+	}
+	return names
+}
 
 // noForced says that the forced tool is not among those that there are.
 func (sel selection) noForced(names []string) error {
-	if sel.serves(sel.forced) {
-		return &Error{Code: CodeUnknownTool, Message: fmt.Sprintf("%s is run by the model's provider, which cannot be made to use it. Tools: %s.", sel.forced, listOrNone(names))}
+	called := shown(sel.called(sel.forced))
+	if sel.searches && sel.forces(sel.search()) {
+		return &Error{Code: CodeUnknownTool, Message: fmt.Sprintf(
+			"%s is run by the model's provider, which cannot be made to use it. Tools: %s.", called, listOrNone(names))}
 	}
-	message := fmt.Sprintf("There is no tool named %q now. Tools: %s.", shown(sel.forced), listOrNone(names))
+	message := fmt.Sprintf("There is no tool named %q now. Tools: %s.", called, listOrNone(names))
 	if sel.agent.ID != "" {
-		message = fmt.Sprintf("The agent %s has no tool named %q now. Tools: %s.", sel.agent.Name, shown(sel.forced), listOrNone(names))
+		message = fmt.Sprintf(
+			"The agent %s has no tool named %q now. Tools: %s.", sel.agent.Name, called, listOrNone(names))
 	}
 	return &Error{Code: CodeUnknownTool, Message: message}
 }
@@ -344,6 +462,11 @@ func namesOf(tools []tool.Tool) []string {
 		names[i] = t.Spec().Name
 	}
 	return names
+}
+
+// includes tells whether one of the tools is meant by a word.
+func includes(tools []tool.Tool, word string) bool {
+	return slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Spec().In([]string{word}) })
 }
 
 // without returns the tools whose specs leave does not name.
@@ -371,7 +494,8 @@ func checkText(text string) error {
 	switch {
 	case len(text) > MaxTextBytes:
 		return &Error{Code: CodeTooLarge, Message: fmt.Sprintf(
-			"The message has %d KiB; at most %d KiB can be sent. Put long material into a document.", (len(text)+1023)>>10, MaxTextBytes>>10)}
+			"The message has %d KiB; at most %d KiB can be sent. Put long material into a document.",
+			(len(text)+1023)>>10, MaxTextBytes>>10)}
 	case !utf8.ValidString(text):
 		return invalid("The message is not valid UTF-8 text.")
 	case strings.ContainsRune(text, 0):

@@ -20,6 +20,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
 // Models is where models come from. It is safe for concurrent use.
@@ -38,6 +39,9 @@ type Config struct {
 	Store  *store.Store
 	Models Models
 	Tools  Tools
+	// Resolve says which tools are meant by words, which are identities or names; nil
+	// where each tool is meant by what its Spec says.
+	Resolve func(ctx context.Context, words []string) ([]toolset.Meant, error)
 	// MaxCycles is the limit of cycles per model, 0 for the loop's default.
 	MaxCycles int
 	// Now is the clock, nil for the real one.

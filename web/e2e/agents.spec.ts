@@ -111,8 +111,8 @@ test('tools that are switched off are left out, in this conversation, and one ca
   await ask(page, 'How do I declare a capability?');
   await ended(page);
   await expect(prose(answer(page)).last()).toHaveText('I found nothing.');
-  expect(sent.at(-1)?.['tools']).toContain('open_url');
-  expect(sent.at(-1)?.['tools']).not.toContain('internal_search');
+  expect(sent.at(-1)?.['tools']).toContain('open_url/open_url');
+  expect(sent.at(-1)?.['tools']).not.toContain('search/internal_search');
 
   await page.reload();
   await page.getByRole('button', { name: /^Tools: \d+ of/ }).click();
@@ -123,16 +123,16 @@ test('tools that are switched off are left out, in this conversation, and one ca
   await ask(page, 'How do I declare a capability?');
   await ended(page, 2);
   await expect(prose(answer(page)).last()).toContainText('It stands in');
-  expect(sent.at(-1)).toMatchObject({ forced_tool: 'internal_search' });
+  expect(sent.at(-1)).toMatchObject({ forced_tool: 'search/internal_search' });
   expect(sent.at(-1)).not.toHaveProperty('tools');
   await expect(page.getByRole('button', { name: 'Tools: all on' })).toBeVisible();
 
-  // What is not there by itself goes by name, with all the others.
+  // What is not there by itself is named, with all the others.
   await page.getByRole('button', { name: /^Tools:/ }).click();
   await menu.getByRole('switch', { name: /^Research/ }).check();
   await page.keyboard.press('Escape');
   await ask(page, 'How do I declare a capability?');
   await ended(page, 3);
-  for (const name of ['research_agent', 'internal_search', 'open_url']) expect(sent.at(-1)?.['tools']).toContain(name);
+  for (const id of ['host/research_agent', 'search/internal_search', 'open_url/open_url']) expect(sent.at(-1)?.['tools']).toContain(id);
   await expect(answer(page).getByText('not available')).toHaveCount(0);
 });

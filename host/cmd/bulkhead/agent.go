@@ -28,7 +28,7 @@ func addAgent(o *options) *cobra.Command {
 	c := &cobra.Command{Use: "add NAME", Short: "Add an agent that messages can go to at once", Args: cobra.ExactArgs(1)}
 	flags := c.Flags()
 	flags.StringVar(&instructions, "instructions", "", "a file with what the model is told, or - for stdin")
-	flags.StringVar(&tools, "tools", "", "the tools that it may use, parted by commas (default all)")
+	flags.StringVar(&tools, "tools", "", "the tools that it may use, by name or as plugin/tool, parted by commas (default all)")
 	flags.StringVar(&a.Model, "model", "", "the model that answers where none is chosen")
 	flags.IntVar(&a.MaxCycles, "max-cycles", 0, "how often the model may be asked for one answer, 1 to 50 (default the host's limit)")
 	c.PreRunE = func(*cobra.Command, []string) error {

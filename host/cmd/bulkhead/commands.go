@@ -121,7 +121,7 @@ func chat(o *options) *cobra.Command {
 	c.Flags().StringVar(&q.Session, "session", "", "the conversation to go on with")
 	c.Flags().StringVar(&q.Agent, "agent", "", "the agent that answers")
 	c.Flags().StringVar(&q.Model, "model", "", "the model")
-	c.Flags().StringVar(&tools, "tools", "", "the tools that may be used, parted by commas (default all)")
+	c.Flags().StringVar(&tools, "tools", "", "the tools that may be used, by name or as plugin/tool, parted by commas (default all)")
 	c.Flags().StringVar(&q.Force, "force", "", "a tool that must be used")
 	c.RunE = settled(o, func(ctx context.Context, client *cli.Client, args []string) error {
 		q.Text = args[0]

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { changes, draftOf, emptyDraft, faultsOf, firstLine } from './agent';
-import { allowList, available, beyond, RESEARCH } from './allowed';
+import { allowList, available, beyond, idOf, RESEARCH } from './allowed';
 import type { Agent, Tool } from './api';
 
-const tutor: Agent = { id: 'ag_1', name: 'Tutor', instructions: 'Ask back.', tools: ['b', 'a'], model: 'gone', max_cycles: 3, created_at: '', updated_at: '' };
-const tool = (name: string, memory = false): Tool => ({ name, title: name, plugin: 'p', description: '', labels: [], memory });
+const tutor: Agent = { id: 'ag_1', name: 'Tutor', instructions: 'Ask back.', tools: ['b', 'p/a'], tool_names: ['b', 'a'], model: 'gone', max_cycles: 3, created_at: '', updated_at: '' };
+const tool = (name: string, memory = false): Tool => ({ id: `p/${name}`, name, title: name, plugin: 'p', description: '', labels: [], memory });
 
 describe('an agent in its form', () => {
   it('sends of an agent only what was changed', () => {
     const before = draftOf(tutor);
     expect(changes(before, before)).toEqual({});
-    expect(changes({ ...before, name: ' Teacher ', tools: ['a', 'b'] }, before)).toEqual({ name: 'Teacher' });
+    expect(changes({ ...before, name: ' Teacher ', tools: ['p/a', 'b'] }, before)).toEqual({ name: 'Teacher' });
     expect(changes({ ...before, limited: false, cycles: '' }, before)).toEqual({ tools: null, max_cycles: 0 });
     expect(changes({ ...before, tools: [] }, before)).toEqual({ tools: [] });
   });
@@ -55,8 +55,12 @@ describe('the tools of a question', () => {
   });
 
   it('keep what an agent names beyond the installed ones', () => {
-    const researcher = { ...tutor, tools: ['search', RESEARCH.name] };
-    expect(beyond(tools, researcher)).toEqual([RESEARCH.name]);
+    const researcher = { ...tutor, tools: ['p/search', RESEARCH.id] };
+    expect(beyond(tools, researcher)).toEqual([RESEARCH.id]);
     expect(beyond(tools, { ...tutor, tools: null })).toEqual([]);
+  });
+
+  it('are meant by the names under which they were kept before they had identities', () => {
+    expect(['search', 'p/search', 'gone', RESEARCH.name, RESEARCH.id].map((w) => idOf(tools, w))).toEqual(['p/search', 'p/search', 'gone', RESEARCH.id, RESEARCH.id]);
   });
 });

@@ -59,6 +59,8 @@ export interface TrialReport {
 }
 
 export interface Tool {
+  /** Its identity, such as search/internal_search; name is what models call it by. */
+  id: string;
   name: string;
   title: string;
   plugin: string;
@@ -107,8 +109,9 @@ export interface Agent {
   id: string;
   name: string;
   instructions: string;
-  /** null for all. */
+  /** The identities of its tools, and what models call them by; null for all. */
   tools: string[] | null;
+  tool_names: string[] | null;
   model?: string;
   max_cycles?: number;
   created_at: string;

@@ -93,6 +93,7 @@ export type KnownObj =
   | (OfCall & {
       type: 'tool_start';
       tool: string;
+      tool_id?: string;
       plugin: string;
       title: string;
       icon?: string;

@@ -1,6 +1,6 @@
 /** Whom the next question goes to: the agent, the models, and the tools that they may use. */
 import type { Recipients } from '../lib/packets';
-import { allowList, available, beyond, RESEARCH } from '../lib/allowed';
+import { allowList, available, beyond, idOf, RESEARCH } from '../lib/allowed';
 import { agents } from './agents.svelte';
 import { app } from './app.svelte';
 import { conversation } from './conversation.svelte';
@@ -19,7 +19,7 @@ class Asking {
   #instead = $state.raw<Record<string, string[]>>({});
   /** The agent that was chosen for the next question, by conversation; '' in it is none. */
   #choices = $state.raw<Record<string, string>>({});
-  /** The tools that are switched off, by conversation. */
+  /** The tools that are switched off, by conversation: identities, or names that were kept before there were any. */
   #off = $state.raw<Record<string, string[]>>(stored(OFF_KEY, {}));
   /** The tools that are on though they are not there by themselves, by conversation. */
   #on = $state.raw<Record<string, string[]>>(stored(ON_KEY, {}));
@@ -49,15 +49,15 @@ class Asking {
 
   /** The tools that there are for the next question, and those of them that are off. */
   tools = $derived(available(tools.items, this.agent, conversation.private));
-  off = $derived<ReadonlySet<string>>(new Set(this.#off[conversation.sessionId] ?? []));
-  forced = $derived(this.#forced.session === conversation.sessionId && this.tools.some((t) => t.name === this.#forced.tool) ? this.#forced.tool : '');
+  off = $derived<ReadonlySet<string>>(new Set(this.#ids(this.#off[conversation.sessionId])));
+  forced = $derived(this.#forced.session === conversation.sessionId && this.tools.some((t) => t.id === this.#forced.tool) ? this.#forced.tool : '');
 
   /** Whether research may be switched on, and whether it is. */
-  mayResearch = $derived(!this.agent || this.agent.tools === null || this.agent.tools.includes(RESEARCH.name));
+  mayResearch = $derived(!this.agent || this.agent.tools === null || this.agent.tools.includes(RESEARCH.id));
   researches = $derived.by(() => {
     if (!this.mayResearch) return false;
-    const named = beyond(tools.items, this.agent).includes(RESEARCH.name);
-    return named ? !this.off.has(RESEARCH.name) : (this.#on[conversation.sessionId] ?? []).includes(RESEARCH.name);
+    const named = beyond(tools.items, this.agent).includes(RESEARCH.id);
+    return named ? !this.off.has(RESEARCH.id) : this.#ids(this.#on[conversation.sessionId]).includes(RESEARCH.id);
   });
 
   constructor() {
@@ -82,16 +82,16 @@ class Asking {
   }
 
   /** Switches tools on or off in this conversation. */
-  allow(names: readonly string[], on: boolean): void {
-    const others = (this.#off[conversation.sessionId] ?? []).filter((n) => !names.includes(n));
-    this.#keepOff(conversation.sessionId, on ? others : [...others, ...names]);
-    if (!on && names.includes(this.forced)) this.force('');
+  allow(ids: readonly string[], on: boolean): void {
+    const others = [...this.off].filter((id) => !ids.includes(id));
+    this.#keepOff(conversation.sessionId, on ? others : [...others, ...ids]);
+    if (!on && ids.includes(this.forced)) this.force('');
   }
 
   /** Lets the model hand tasks to agents in this conversation, or not. */
   research(on: boolean): void {
-    this.allow([RESEARCH.name], on);
-    this.#on = kept(this.#on, conversation.sessionId, on ? [RESEARCH.name] : [], ON_KEY);
+    this.allow([RESEARCH.id], on);
+    this.#on = kept(this.#on, conversation.sessionId, on ? [RESEARCH.id] : [], ON_KEY);
   }
 
   /** Says which tool the next question has to use first, '' for none. It is switched on for that. */
@@ -113,8 +113,8 @@ class Asking {
     if (agent) to.agent_id = agent.id;
     const models = this.#picksFor(agent?.id ?? '');
     if (models.length > 0) to.models = models;
-    const there = [...available(tools.items, agent, conversation.private).map((t) => t.name), ...beyond(tools.items, agent)];
-    const more = !agent || agent.tools === null ? (this.#on[conversation.sessionId] ?? []) : [];
+    const there = [...available(tools.items, agent, conversation.private).map((t) => t.id), ...beyond(tools.items, agent)];
+    const more = !agent || agent.tools === null ? this.#ids(this.#on[conversation.sessionId]) : [];
     const allowed = allowList(there, this.off, more);
     if (allowed) to.tools = allowed;
     if (this.forced !== '') to.forced_tool = this.forced;
@@ -143,6 +143,10 @@ class Asking {
       this.#keepOff(before, []);
     }
     if (on.length > 0) this.#on = kept(kept(this.#on, session, on, ON_KEY), before, [], ON_KEY);
+  }
+
+  #ids(words: readonly string[] | undefined): string[] {
+    return (words ?? []).map((word) => idOf(tools.items, word));
   }
 
   #keepOff(session: string, names: readonly string[]): void {

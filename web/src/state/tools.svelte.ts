@@ -27,8 +27,9 @@ class Tools {
     }
   }
 
-  titleOf(name: string): string {
-    return this.items.find((t) => t.name === name)?.title || (name === RESEARCH.name ? RESEARCH.title : name);
+  titleOf(id: string): string {
+    const found = this.items.find((t) => t.id === id);
+    return found?.title || found?.name || (id === RESEARCH.id ? RESEARCH.title : id);
   }
 }
 
