@@ -37,7 +37,7 @@ type Knowledge interface {
 	Remove(ctx context.Context, p identity.Principal, id string) error
 	Read(ctx context.Context, p identity.Principal, id string, offset, limit int) (text string, total int, err error)
 	// Reindex drops what the index holds of documents that are gone.
-	Reindex(ctx context.Context) (knowledge.Reindexed, error)
+	Reindex(ctx context.Context, p identity.Principal) (knowledge.Reindexed, error)
 	Search(ctx context.Context, p identity.Principal, q knowledge.Query) ([]knowledge.Hit, error)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
@@ -74,6 +75,10 @@ func (h *testHost) silence() {
 		h.t.Fatal("no reader waits for the silence after which heartbeats go out")
 	}
 }
+
+// anOperator is an operator of no account, for what only operators may do.
+var anOperator = identity.New(identity.Account{ID: "u_operator", Roles: []identity.Role{identity.Operator}},
+	identity.Command)
 
 // only is a catalog of one model.
 type only struct{ llm.Model }
@@ -145,7 +150,7 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 		}
 		served <- err
 	}()
-	token, _, err := h.store.CreateLink(t.Context(), owner.ID, time.Hour)
+	token, _, err := h.store.CreateLink(t.Context(), anOperator, owner.ID, time.Hour)
 	must(err)
 	h.cookie, _, err = h.store.RedeemLink(t.Context(), token)
 	must(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -46,7 +47,7 @@ func (s *Server) postUser(c *fiber.Ctx) error {
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
-	user, err := s.cfg.Store.CreateUser(s.ctx, b.Name, b.Operator)
+	user, err := s.cfg.Store.CreateUser(s.ctx, whoOf(c).Principal, b.Name, b.Operator)
 	switch {
 	case errors.Is(err, store.ErrInvalid):
 		return invalid("A user's name is 1 to 64 letters, digits and any of . _ - @.")
@@ -73,7 +74,7 @@ func (s *Server) postLink(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.Link(s.ctx, user)
+	l, err := s.Link(s.ctx, whoOf(c).Principal, user)
 	if err != nil {
 		return err
 	}
@@ -86,12 +87,12 @@ const removals = 5
 
 // removeUser removes the user's records. A user with live runs is signed out first, so that
 // no more begin, and the runs are stopped.
-func (s *Server) removeUser(user string) (err error) {
+func (s *Server) removeUser(p identity.Principal, user string) (err error) {
 	for range removals {
-		if err = s.cfg.Store.RemoveUser(s.ctx, user); !errors.Is(err, store.ErrBusy) {
+		if err = s.cfg.Store.RemoveUser(s.ctx, p, user); !errors.Is(err, store.ErrBusy) {
 			return err
 		}
-		if err := s.cfg.Store.RevokeUser(s.ctx, user); err != nil {
+		if err := s.cfg.Store.RevokeUser(s.ctx, p, user); err != nil {
 			return err
 		}
 		s.signedOut(user)
@@ -114,7 +115,7 @@ func (s *Server) deleteUser(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.removeUser(user.ID); err != nil {
+	if err := s.removeUser(whoOf(c).Principal, user.ID); err != nil {
 		return err
 	}
 	s.signedOut(user.ID)
@@ -125,7 +126,7 @@ func (s *Server) deleteUser(c *fiber.Ctx) error {
 	}
 	// The user is gone, and nobody finds what is left of them in the index; the
 	// next start drops it where this fails.
-	if _, err := s.cfg.Knowledge.Reindex(s.ctx); err != nil {
+	if _, err := s.cfg.Knowledge.Reindex(s.ctx, whoOf(c).Principal); err != nil {
 		s.cfg.Logger.Error("drop a removed user's documents from the index", "error", err)
 	}
 	return c.SendStatus(fiber.StatusNoContent)

@@ -112,7 +112,7 @@ func TestNobodySeesAnothersMemories(t *testing.T) {
 	s := withMemory(t)
 	s.call(t, "add_memory", `{"text":"I drink tea."}`)
 	mine, _ := s.store.Memories(t.Context(), s.owner)
-	ada, err := s.store.CreateUser(t.Context(), "ada", false)
+	ada, err := s.store.CreateUser(t.Context(), anOperator, "ada", false)
 	if err != nil {
 		t.Fatal(err)
 	}

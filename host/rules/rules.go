@@ -61,6 +61,8 @@ var boundaries = []boundary{
 	{sentence: "packet imports nothing of host", inside: []string{"host/packet"}, forbid: rooms, allow: []string{"host/packet"}},
 	{sentence: "packet itself needs none of its sub-packages", inside: []string{"=host/packet"}, forbid: []string{"host"}},
 	{sentence: "tool imports nothing of host", inside: []string{"host/tool"}, forbid: rooms, allow: []string{"host/tool"}},
+	{sentence: "identity imports nothing of host", inside: []string{"host/identity"},
+		forbid: rooms, allow: []string{"host/identity"}},
 	{sentence: "step does not know loop or turn", inside: []string{"host/step"}, forbid: []string{"host/loop", "host/turn"}, deep: true},
 	{sentence: "loop does not know turn", inside: []string{"host/loop"}, forbid: []string{"host/turn"}, deep: true},
 	{sentence: "nothing below turn knows api", inside: []string{"host/turn", "host/loop", "host/step", "host/toolrun", "host/runlog", "host/llm",

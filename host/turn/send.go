@@ -218,7 +218,7 @@ func (sel selection) named() []string {
 // begin works out the setup of a run and sets it going. missing is the code for a
 // session or message that is not there; notices begin the run.
 func (s *Service) begin(ctx context.Context, p identity.Principal, in store.BeginRun, names []string, sel selection, missing string, notices ...packet.Notice) (Ack, error) {
-	agent, ofAgent, err := s.agent(ctx, &in)
+	agent, ofAgent, err := s.agent(ctx, p, &in)
 	if err != nil {
 		return Ack{}, err
 	}
