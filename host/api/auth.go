@@ -83,6 +83,12 @@ func operatorOnly(c *fiber.Ctx) error {
 
 func forbidden() *Fault { return fault(codeForbidden, "Only an operator may do this.") }
 
+// mayWatch tells whether a caller may be told of what changes among what is theirs.
+func mayWatch(who caller) error {
+	whose := identity.Resource{Kind: identity.UserKind, ID: who.UserID(), Owner: who.UserID()}
+	return identity.Authorize(who.Principal, identity.WatchEvents, whose)
+}
+
 // signIn exchanges a link's token for a cookie. A HEAD request, with which
 // programs look at links, leaves the link good.
 func (s *Server) signIn(c *fiber.Ctx) error {

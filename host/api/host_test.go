@@ -90,13 +90,15 @@ func (o only) List() []llm.Info                  { return []llm.Info{o.Info()} }
 // noPlugins is a host on which nothing is installed.
 type noPlugins struct{}
 
-func (noPlugins) Tools(context.Context, string) ([]tool.Tool, error) { return nil, nil }
-func (noPlugins) List(context.Context) ([]Plugin, error)             { return nil, nil }
-func (noPlugins) Configure(context.Context, string, string, map[string]*string) error {
+func (noPlugins) Tools(context.Context, string) ([]tool.Tool, error)         { return nil, nil }
+func (noPlugins) List(context.Context, identity.Principal) ([]Plugin, error) { return nil, nil }
+func (noPlugins) Configure(context.Context, identity.Principal, string, map[string]*string) error {
 	return errNoPlugin
 }
-func (noPlugins) Accept(context.Context, string, string, string) error { return errNoPlugin }
-func (noPlugins) ForgetUser(context.Context, string) error             { return nil }
+func (noPlugins) Accept(context.Context, identity.Principal, string, string) error {
+	return errNoPlugin
+}
+func (noPlugins) ForgetUser(context.Context, identity.Principal, string) error { return nil }
 
 var errNoPlugin = PluginFault(CodeUnknownPlugin, "No such plugin is installed.")
 

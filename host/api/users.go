@@ -96,7 +96,7 @@ func (s *Server) removeUser(p identity.Principal, user string) (err error) {
 			return err
 		}
 		s.signedOut(user)
-		if err := s.cfg.Turns.StopAll(s.ctx, user); err != nil {
+		if err := s.cfg.Turns.StopAll(s.ctx, p, user); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Server) deleteUser(c *fiber.Ctx) error {
 	s.signedOut(user.ID)
 	// A removed user's id never comes back, so what is left where this fails is found by
 	// nobody.
-	if err := s.cfg.Plugins.ForgetUser(s.ctx, user.ID); err != nil {
+	if err := s.cfg.Plugins.ForgetUser(s.ctx, whoOf(c).Principal, user.ID); err != nil {
 		s.cfg.Logger.Error("delete what plugins keep for a removed user", "error", err)
 	}
 	// The user is gone, and nobody finds what is left of them in the index; the

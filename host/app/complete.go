@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
@@ -99,7 +100,11 @@ func modelError(ctx context.Context, err error) error {
 // Local implements plugin.Models: the built-in model and what a loopback address
 // serves run on this machine.
 func (c completer) Local(names []string) bool {
-	for _, e := range c.app.Models.Entries() {
+	entries, err := c.app.Models.Entries(identity.ForHost("see which models run on this machine"))
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
 		if (names == nil || slices.Contains(names, e.Name)) && !isLocal(e) {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/bulkhead-host/bulkhead/host/api"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -20,32 +21,34 @@ func (i installed) Tools(ctx context.Context, user string) ([]tool.Tool, error) 
 }
 
 // List implements api.Plugins.
-func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
+func (i installed) List(ctx context.Context, p identity.Principal) ([]api.Plugin, error) {
 	i.app.prepare()
 	select {
 	case <-i.app.ready:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	list, err := i.app.Plugins.List(ctx)
+	list, err := i.app.Plugins.List(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]api.Plugin, 0, len(list))
 	for _, d := range list {
-		p := api.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
+		shown := api.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
 			Builtin: d.Builtin, Enabled: d.Enabled, Dynamic: d.Dynamic, Tools: []api.PluginTool{}, Held: []api.HeldTool{}, HeldDigest: d.HeldDigest,
 			Config: d.Config, Grants: []api.Grant{}}
 		for _, h := range d.Held {
-			p.Held = append(p.Held, heldTool(h))
+			shown.Held = append(shown.Held, heldTool(h))
 		}
 		for _, t := range d.Tools {
-			p.Tools = append(p.Tools, api.PluginTool{Name: t.Name, Title: t.Title, Description: t.Description, Labels: append([]string{}, t.Labels...)})
+			shown.Tools = append(shown.Tools, api.PluginTool{Name: t.Name, Title: t.Title,
+				Description: t.Description, Labels: append([]string{}, t.Labels...)})
 		}
 		for _, g := range d.Grants {
-			p.Grants = append(p.Grants, api.Grant{Capability: g.Capability, Mode: string(g.Mode), Summary: g.Sentence})
+			grant := api.Grant{Capability: g.Capability, Mode: string(g.Mode), Summary: g.Sentence}
+			shown.Grants = append(shown.Grants, grant)
 		}
-		out = append(out, p)
+		out = append(out, shown)
 	}
 	return out, nil
 }
@@ -60,18 +63,18 @@ func heldTool(h plugin.HeldTool) api.HeldTool {
 }
 
 // Configure implements api.Plugins.
-func (i installed) Configure(ctx context.Context, operator, name string, change map[string]*string) error {
-	return pluginFault(i.app.Plugins.Configure(ctx, operator, name, change))
+func (i installed) Configure(ctx context.Context, p identity.Principal, name string, change map[string]*string) error {
+	return pluginFault(i.app.Plugins.Configure(ctx, p, name, change))
 }
 
 // Accept implements api.Plugins.
-func (i installed) Accept(ctx context.Context, operator, name, digest string) error {
-	return pluginFault(i.app.Plugins.AcceptTools(ctx, operator, name, digest))
+func (i installed) Accept(ctx context.Context, p identity.Principal, name, digest string) error {
+	return pluginFault(i.app.Plugins.AcceptTools(ctx, p, name, digest))
 }
 
 // ForgetUser implements api.Plugins.
-func (i installed) ForgetUser(ctx context.Context, user string) error {
-	return i.app.Plugins.ForgetUser(ctx, user)
+func (i installed) ForgetUser(ctx context.Context, p identity.Principal, user string) error {
+	return i.app.Plugins.ForgetUser(ctx, p, user)
 }
 
 // pluginFault is err as a client is told of it.

@@ -98,7 +98,8 @@ func TestWhoMayWhat(t *testing.T) {
 
 // TestTheHostMayLittleByItself names what it may, so that more is added on purpose only.
 func TestTheHostMayLittleByItself(t *testing.T) {
-	want := []Action{ReadUser, ListUsers, CreateUser, LinkUser, RecoverRuns, IndexDocuments, RefreshModels}
+	want := []Action{ReadUser, ListUsers, CreateUser, LinkUser,
+		RecoverRuns, IndexDocuments, InspectModels, RefreshModels}
 	var may []Action
 	for _, r := range Rules() {
 		if r.Who != Anybody && Authorize(ForHost("a test"), r.Action, Resource{Kind: r.Kind, Owner: "u_ann"}) == nil {

@@ -195,7 +195,7 @@ var table = []Rule{
 	{DeleteAgent, AgentKind, Operators, false, Manage, "removes an agent"},
 
 	{ListModels, ModelKind, SignedIn, false, Read, "lists the models that one can pick"},
-	{InspectModels, ModelKind, Operators, false, Manage, "sees where each model is and whether it has a key"},
+	{InspectModels, ModelKind, Operators, host, Manage, "sees where each model is and whether it has a key"},
 	{AddModel, ModelKind, Operators, false, Manage, "adds a model"},
 	{RemoveModel, ModelKind, Operators, false, Manage, "removes a model that was added"},
 	{ChooseModel, ModelKind, Operators, false, Manage, "chooses the default model"},

@@ -149,7 +149,8 @@ func TestABadFileIsRefusedWithASentence(t *testing.T) {
 			if !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error is %v, want it to say %q", err, c.says)
 			}
-			if list, err := s.manager.List(t.Context()); err != nil || len(list) != 1 || list[0].Name != "good" {
+			list, err := s.manager.List(t.Context(), anOperator)
+			if err != nil || len(list) != 1 || list[0].Name != "good" {
 				t.Errorf("the good one beside it is not installed: %+v, %v", list, err)
 			}
 			if c.kind != plugin.BadTools && c.name != "a command" && c.name != "nothing exported" {

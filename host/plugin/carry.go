@@ -29,7 +29,7 @@ func (m *Manager) brought(ctx context.Context, p *installed, rights capability.R
 	right = rights.Of(capability.Memory)
 	if params, ok := right.Params.(*capability.MemoryParams); ok && right.Mode != capability.Deny && params.Can("read") && m.config.Memories != nil {
 		// A record that cannot be read is no text that a plugin could read.
-		memories, _ := m.config.Memories.Memories(ctx, identity.ForUser(user, "a tool call"))
+		memories, _ := m.config.Memories.Memories(ctx, identity.ForUser(user, "see what a tool may carry out"))
 		for _, one := range memories {
 			all = append(all, one.Labels...)
 		}

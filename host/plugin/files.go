@@ -69,7 +69,7 @@ func (f attachments) reach(ctx context.Context) (*capability.FilesParams, error)
 // were attached: those of the person, or those on the path of messages that the
 // run answers.
 func (f attachments) reached(ctx context.Context, c *gate.Call, params *capability.FilesParams) ([]store.File, error) {
-	p := identity.ForUser(c.User, "a tool call")
+	p := identity.ForUser(c.User, "read attached files for a tool")
 	if params.Scope == "user" {
 		list, err := f.store.Files(ctx, p)
 		if len(list) == 0 && err != nil {
@@ -145,7 +145,7 @@ func (f attachments) read(ctx context.Context, c *gate.Call, a fileReadArgs) (an
 		return nil, gate.Errorf(gate.Invalid, "%s is a picture (%s, %d × %d pixels) and has no text to read. A model that sees pictures got it with the person's message.",
 			file.Name, file.MediaType, file.Width, file.Height)
 	}
-	text, err := f.store.FileText(ctx, identity.ForUser(c.User, "a tool call"), a.FileID)
+	text, err := f.store.FileText(ctx, identity.ForUser(c.User, "read attached files for a tool"), a.FileID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, missing
 	}

@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 // ForgetUser deletes what plugins keep for a user: values of kv, kept folders and the
-// labels of both. It waits for calls that have such a folder.
-func (m *Manager) ForgetUser(ctx context.Context, user string) error {
+// labels of both. It is for operators. It waits for calls that have such a folder.
+func (m *Manager) ForgetUser(ctx context.Context, by identity.Principal, user string) error {
+	if err := identity.Authorize(by, identity.ForgetPluginUsers, identity.PluginKind.All()); err != nil {
+		return err
+	}
 	var errs []error
 	if m.config.Workspaces != nil {
 		errs = append(errs, m.config.Workspaces.RemoveUser(ctx, user))

@@ -81,7 +81,7 @@ func (m memory) admit(ctx context.Context, c *gate.Call, access string) error {
 	if m.store == nil || c.Session == "" {
 		return nil
 	}
-	session, err := m.store.Session(ctx, identity.ForUser(c.User, "a tool call"), c.Session)
+	session, err := m.store.Session(ctx, identity.ForUser(c.User, "read and write memories for a tool"), c.Session)
 	if err == nil && session.Private {
 		return gate.Errorf(gate.Denied, "This conversation is private: nothing is remembered in it, and nothing that was remembered is used.")
 	}
@@ -97,7 +97,7 @@ func (m memory) list(ctx context.Context, c *gate.Call, _ memoryListArgs) (any, 
 	if m.store == nil {
 		return nil, errNoMemory
 	}
-	list, err := m.store.Memories(ctx, identity.ForUser(c.User, "a tool call"))
+	list, err := m.store.Memories(ctx, identity.ForUser(c.User, "read and write memories for a tool"))
 	if len(list) == 0 && err != nil {
 		return nil, err // a record that cannot be read does not keep the others back
 	}
@@ -118,7 +118,7 @@ func (m memory) apply(ctx context.Context, c *gate.Call, a memoryApplyArgs) (any
 	}
 	// Every memory counts as private where it is read, so that is not kept with one.
 	labels = slices.DeleteFunc(labels, func(l string) bool { return l == capability.LabelPrivateData })
-	p := identity.ForUser(c.User, "a tool call")
+	p := identity.ForUser(c.User, "read and write memories for a tool")
 	var done store.Memory
 	changed := true
 	switch a.Operation {

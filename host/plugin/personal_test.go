@@ -81,7 +81,7 @@ func TestMemoryToolsSayWhatTheyTouch(t *testing.T) {
 		t.Errorf("%+v", spec)
 	}
 	readOnly := capability.Grant{Capability: capability.Memory, Mode: capability.Allow, Params: json.RawMessage(`{"access":["read"]}`)}
-	if err := s.manager.SetGrant(t.Context(), s.owner.UserID(), "memory", readOnly); err != nil {
+	if err := s.manager.SetGrant(t.Context(), anOperator, "memory", readOnly); err != nil {
 		t.Fatal(err)
 	}
 	r := s.call(t, "add_memory", `{"text":"x"}`)

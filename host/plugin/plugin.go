@@ -278,7 +278,10 @@ type GrantLine struct {
 }
 
 // List describes all installed plugins, by name.
-func (m *Manager) List(ctx context.Context) ([]Description, error) {
+func (m *Manager) List(ctx context.Context, by identity.Principal) ([]Description, error) {
+	if err := identity.Authorize(by, identity.ListPlugins, identity.PluginKind.All()); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	var plugins []*installed
 	for _, p := range m.plugins {
