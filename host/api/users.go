@@ -59,8 +59,12 @@ func (s *Server) postUser(c *fiber.Ctx) error {
 	return c.Status(fiber.StatusCreated).JSON(fiber.Map{"user": viewUser(user)})
 }
 
-// userOf returns the user of the address.
-func (s *Server) userOf(c *fiber.Ctx) (store.User, error) {
+// userOf returns the user of the address to one who may do the action to any user, so that
+// nobody else learns which names there are.
+func (s *Server) userOf(c *fiber.Ctx, a identity.Action) (store.User, error) {
+	if err := identity.Authorize(whoOf(c).Principal, a, identity.UserKind.All()); err != nil {
+		return store.User{}, err
+	}
 	user, err := s.cfg.Store.UserByName(s.ctx, c.Params("name"))
 	if errors.Is(err, store.ErrNotFound) {
 		return user, fault("unknown_user", "There is no user of that name.")
@@ -70,7 +74,7 @@ func (s *Server) userOf(c *fiber.Ctx) (store.User, error) {
 
 // postLink makes a one-time sign-in link.
 func (s *Server) postLink(c *fiber.Ctx) error {
-	user, err := s.userOf(c)
+	user, err := s.userOf(c, identity.LinkUser)
 	if err != nil {
 		return err
 	}
@@ -111,7 +115,7 @@ func (s *Server) signedOut(user string) {
 // deleteUser removes a user and all that is theirs. Their live runs are stopped, and their
 // documents leave the index too.
 func (s *Server) deleteUser(c *fiber.Ctx) error {
-	user, err := s.userOf(c)
+	user, err := s.userOf(c, identity.RemoveUser)
 	if err != nil {
 		return err
 	}

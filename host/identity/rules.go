@@ -152,7 +152,7 @@ var table = []Rule{
 	{SignOut, UserKind, Owner, false, Write, "takes back the cookie that one came with"},
 	{ReadUser, UserKind, OwnerOrOperator, host, Read, "reads a user's name and role"},
 	{WatchEvents, UserKind, Owner, false, Read, "is told of changes to what is a user's"},
-	{ListUsers, UserKind, SignedIn, host, Read, "lists the users, of whom each has to pass user.read"},
+	{ListUsers, UserKind, Operators, host, Manage, "lists the users"},
 	{CreateUser, UserKind, Operators, host, Manage, "adds a user; the host adds the owner at the first start"},
 	{RemoveUser, UserKind, Operators, false, Manage, "removes a user with all that is theirs"},
 	{LinkUser, UserKind, Operators, host, Manage, "makes a sign-in link; the host prints the owner's at start"},
