@@ -105,3 +105,39 @@ var Frames = []Entry{
 	own("detach", identity.WatchEvents),
 	own("ping", identity.WatchEvents),
 }
+
+// Commands are those of the command line, which act as their --user or as the owner. Their
+// actions are those of the routes that they call where nothing is refused. Those without
+// any reach no host; serve is one, which makes its sign-in link as the host.
+var Commands = []Entry{
+	own("serve", identity.LinkUser),
+	own("parse"),
+	own("bench"),
+	own("version"),
+	own("plugin inspect"),
+	own("plugin verify"),
+
+	names("chat", identity.AskSession, identity.ListAgents),
+	own("knowledge add", identity.AddDocument),
+	own("knowledge list", identity.ListDocuments),
+	own("knowledge search", identity.SearchDocuments),
+	names("knowledge remove", identity.ListDocuments, identity.DeleteDocument),
+	own("plugin run", identity.SearchDocuments),
+
+	names("user add", identity.CreateUser, identity.LinkUser),
+	names("user link", identity.LinkUser),
+	names("user list", identity.ListUsers),
+	names("user remove", identity.RemoveUser, identity.RevokeUser, identity.StopRuns, identity.ForgetPluginUsers,
+		identity.IndexDocuments),
+	names("plugin list", identity.ListPlugins),
+	names("plugin config", identity.ConfigurePlugin, identity.ListPlugins),
+	names("plugin held", identity.ListPlugins, identity.AcceptTools),
+	names("model list", identity.ListModels, identity.InspectModels),
+	names("model add", identity.AddModel, identity.ChooseModel),
+	names("model test", identity.TestModel),
+	names("model default", identity.ChooseModel),
+	names("model remove", identity.RemoveModel),
+	names("agent add", identity.CreateAgent, identity.ListTools),
+	own("agent list", identity.ListAgents),
+	names("agent remove", identity.ListAgents, identity.DeleteAgent),
+}
