@@ -72,12 +72,21 @@ func signedOut() *Fault {
 // whoOf returns who sent the request; authenticate has run before.
 func whoOf(c *fiber.Ctx) caller { return c.Locals(callerKey).(caller) }
 
-// operatorOnly lets only operators go on.
+// operatorOnly lets only operators go on. It is a first look, before a body is read: what
+// the route does asks identity again.
 func operatorOnly(c *fiber.Ctx) error {
 	if !whoOf(c).Operator() {
-		return fault(codeForbidden, "Only an operator may do this.")
+		return forbidden()
 	}
 	return c.Next()
+}
+
+func forbidden() *Fault { return fault(codeForbidden, "Only an operator may do this.") }
+
+// mayWatch tells whether a caller may be told of what changes among what is theirs.
+func mayWatch(who caller) error {
+	whose := identity.Resource{Kind: identity.UserKind, ID: who.UserID(), Owner: who.UserID()}
+	return identity.Authorize(who.Principal, identity.WatchEvents, whose)
 }
 
 // signIn exchanges a link's token for a cookie. A HEAD request, with which
@@ -125,7 +134,7 @@ func sorry(c *fiber.Ctx, sentence string) error {
 func (s *Server) signOut(c *fiber.Ctx) error {
 	who := whoOf(c)
 	if who.cookie != "" {
-		if err := s.cfg.Store.RevokeCookie(s.ctx, who.cookie); err != nil {
+		if err := s.cfg.Store.RevokeCookie(s.ctx, who.Principal, who.cookie); err != nil {
 			return err
 		}
 		s.closeSockets(func(k caller) bool { return k.cookie == who.cookie })
@@ -134,9 +143,9 @@ func (s *Server) signOut(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-// Link makes a one-time sign-in link for a user.
-func (s *Server) Link(ctx context.Context, user store.User) (Link, error) {
-	token, expires, err := s.cfg.Store.CreateLink(ctx, user.ID, linkLifetime)
+// Link makes a one-time sign-in link for a user. It is for operators and the host.
+func (s *Server) Link(ctx context.Context, p identity.Principal, user store.User) (Link, error) {
+	token, expires, err := s.cfg.Store.CreateLink(ctx, p, user.ID, linkLifetime)
 	if err != nil {
 		return Link{}, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
@@ -23,6 +24,9 @@ type toolView struct {
 
 // listTools lists what the caller's questions may use.
 func (s *Server) listTools(c *fiber.Ctx) error {
+	if err := identity.Authorize(whoOf(c).Principal, identity.ListTools, identity.ToolKind.All()); err != nil {
+		return err
+	}
 	tools, err := s.cfg.Plugins.Tools(s.ctx, whoOf(c).UserID())
 	if err != nil {
 		return err

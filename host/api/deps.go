@@ -19,7 +19,7 @@ type Turns interface {
 	Select(ctx context.Context, p identity.Principal, in turn.Continue) (ack turn.Ack, runs bool, err error)
 	Stop(ctx context.Context, p identity.Principal, run string, model *int) error
 	// StopAll ends the live runs of a user and waits until what they made is kept.
-	StopAll(ctx context.Context, user string) error
+	StopAll(ctx context.Context, p identity.Principal, user string) error
 	// Open returns a cursor over the run's packets after the given seq of the
 	// given epoch, live or stored.
 	Open(ctx context.Context, p identity.Principal, run string, epoch, after int64) (*turn.Cursor, error)
@@ -37,7 +37,7 @@ type Knowledge interface {
 	Remove(ctx context.Context, p identity.Principal, id string) error
 	Read(ctx context.Context, p identity.Principal, id string, offset, limit int) (text string, total int, err error)
 	// Reindex drops what the index holds of documents that are gone.
-	Reindex(ctx context.Context) (knowledge.Reindexed, error)
+	Reindex(ctx context.Context, p identity.Principal) (knowledge.Reindexed, error)
 	Search(ctx context.Context, p identity.Principal, q knowledge.Query) ([]knowledge.Hit, error)
 }
 
@@ -56,14 +56,14 @@ type ModelCatalog interface {
 	Models
 	Get(name string) (llm.Model, error)
 	// Entries is List with where each model comes from.
-	Entries() []catalog.Entry
-	Draft(m config.Model) (llm.Model, error)
-	Add(m config.Model) error
-	Remove(name string) error
-	Choose(name string) error
+	Entries(p identity.Principal) ([]catalog.Entry, error)
+	Draft(p identity.Principal, m config.Model) (llm.Model, error)
+	Add(p identity.Principal, m config.Model) error
+	Remove(p identity.Principal, name string) error
+	Choose(p identity.Principal, name string) error
 	// Looks tells whether Refresh looks for model servers on this machine.
 	Looks() bool
-	Refresh(ctx context.Context) error
+	Refresh(ctx context.Context, p identity.Principal) error
 	// Offers lists what a server says it has.
-	Offers(ctx context.Context, m config.Model) ([]string, error)
+	Offers(ctx context.Context, p identity.Principal, m config.Model) ([]string, error)
 }

@@ -99,6 +99,19 @@ type stopFrame struct {
 
 type pingFrame struct{ frameHead }
 
+// frames gives, for each type of client frame, an empty one to decode into.
+var frames = map[string]func() any{
+	"send":       func() any { return new(sendFrame) },
+	"regenerate": func() any { return new(regenerateFrame) },
+	"continue":   func() any { return new(continueFrame) },
+	"select":     func() any { return new(selectFrame) },
+	"resume":     func() any { return new(resumeFrame) },
+	"attach":     func() any { return new(attachFrame) },
+	"detach":     func() any { return new(detachFrame) },
+	"stop":       func() any { return new(stopFrame) },
+	"ping":       func() any { return new(pingFrame) },
+}
+
 // laterFrames are types of the protocol that this host does not serve yet; they
 // are refused by name, so that a client can tell them from a mistake.
 var laterFrames = map[string]bool{"approve": true, "answer": true}
@@ -123,31 +136,15 @@ func decodeFrame(data []byte) (frame any, id json.RawMessage, f *Fault) {
 	if !validID(head.ID) {
 		return nil, nil, invalid("The frame's id must be a short string or a number.")
 	}
-	switch head.Type {
-	case "send":
-		frame = new(sendFrame)
-	case "regenerate":
-		frame = new(regenerateFrame)
-	case "continue":
-		frame = new(continueFrame)
-	case "select":
-		frame = new(selectFrame)
-	case "resume":
-		frame = new(resumeFrame)
-	case "attach":
-		frame = new(attachFrame)
-	case "detach":
-		frame = new(detachFrame)
-	case "stop":
-		frame = new(stopFrame)
-	case "ping":
-		frame = new(pingFrame)
-	case "":
+	empty, known := frames[head.Type]
+	switch {
+	case known:
+		frame = empty()
+	case head.Type == "":
 		return nil, head.ID, invalid("The frame has no type.")
+	case laterFrames[head.Type]:
+		return nil, head.ID, fault(codeUnsupported, "This host does not serve "+head.Type+".")
 	default:
-		if laterFrames[head.Type] {
-			return nil, head.ID, fault(codeUnsupported, "This host does not serve "+head.Type+".")
-		}
 		return nil, head.ID, fault(codeUnsupported, "The frame's type is not known.")
 	}
 	if err := decodeStrict(data, frame); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
@@ -76,6 +77,10 @@ func (h *testHost) silence() {
 	}
 }
 
+// anOperator is an operator of no account, for what only operators may do.
+var anOperator = identity.New(identity.Account{ID: "u_operator", Roles: []identity.Role{identity.Operator}},
+	identity.Command)
+
 // only is a catalog of one model.
 type only struct{ llm.Model }
 
@@ -93,12 +98,14 @@ func (noPlugins) Resolve(_ context.Context, words []string) (meant []toolset.Mea
 	}
 	return meant, nil
 }
-func (noPlugins) List(context.Context) ([]Plugin, error) { return nil, nil }
-func (noPlugins) Configure(context.Context, string, string, map[string]*string) error {
+func (noPlugins) List(context.Context, identity.Principal) ([]Plugin, error) { return nil, nil }
+func (noPlugins) Configure(context.Context, identity.Principal, string, map[string]*string) error {
 	return errNoPlugin
 }
-func (noPlugins) Accept(context.Context, string, string, string) error { return errNoPlugin }
-func (noPlugins) ForgetUser(context.Context, string) error             { return nil }
+func (noPlugins) Accept(context.Context, identity.Principal, string, string) error {
+	return errNoPlugin
+}
+func (noPlugins) ForgetUser(context.Context, identity.Principal, string) error { return nil }
 
 var errNoPlugin = PluginFault(CodeUnknownPlugin, "No such plugin is installed.")
 
@@ -152,7 +159,7 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 		}
 		served <- err
 	}()
-	token, _, err := h.store.CreateLink(t.Context(), owner.ID, time.Hour)
+	token, _, err := h.store.CreateLink(t.Context(), anOperator, owner.ID, time.Hour)
 	must(err)
 	h.cookie, _, err = h.store.RedeemLink(t.Context(), token)
 	must(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/trial"
@@ -57,8 +58,15 @@ type modelView struct {
 func (s *Server) listModels(c *fiber.Ctx) error {
 	views := []modelView{}
 	models, managed := s.cfg.Models.(ModelCatalog)
+	if err := identity.Authorize(whoOf(c).Principal, identity.ListModels, identity.ModelKind.All()); err != nil {
+		return err
+	}
 	if managed && whoOf(c).Operator() {
-		for _, e := range models.Entries() {
+		entries, err := models.Entries(whoOf(c).Principal)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
 			views = append(views, modelView{e.Info, e.Origin, e.BaseURL, e.HasKey})
 		}
 	} else {
@@ -94,11 +102,11 @@ func (s *Server) postModel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := models.Add(b.config()); err != nil {
+	if err := models.Add(whoOf(c).Principal, b.config()); err != nil {
 		return modelFault(err)
 	}
 	if b.Default {
-		if err := models.Choose(b.Name); err != nil {
+		if err := models.Choose(whoOf(c).Principal, b.Name); err != nil {
 			return modelFault(err)
 		}
 	}
@@ -117,7 +125,7 @@ func (s *Server) deleteModel(c *fiber.Ctx) error {
 	if err != nil {
 		return invalid("The name in the address is not encoded rightly.")
 	}
-	if err := models.Remove(name); err != nil {
+	if err := models.Remove(whoOf(c).Principal, name); err != nil {
 		return modelFault(err)
 	}
 	s.publishModels()
@@ -130,7 +138,7 @@ func (s *Server) putDefaultModel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := models.Choose(b.Name); err != nil {
+	if err := models.Choose(whoOf(c).Principal, b.Name); err != nil {
 		return modelFault(err)
 	}
 	s.publishModels()
@@ -146,7 +154,7 @@ func (s *Server) refreshModels(c *fiber.Ctx) error {
 	if !models.Looks() {
 		return fault(codeUnsupported, "Looking for model servers is turned off in the configuration (probe: false). Add the model by its address.")
 	}
-	if err := models.Refresh(s.ctx); err != nil {
+	if err := models.Refresh(s.ctx, whoOf(c).Principal); err != nil {
 		return err
 	}
 	s.publishModels()
@@ -161,7 +169,7 @@ func (s *Server) modelOffers(c *fiber.Ctx) error {
 	}
 	ctx, cancel := context.WithTimeout(s.streams, offersLimit) // nobody waits for a model when the host ends
 	defer cancel()
-	names, err := models.Offers(ctx, b.config())
+	names, err := models.Offers(ctx, whoOf(c).Principal, b.config())
 	if err != nil {
 		return offersFault(err)
 	}
@@ -175,6 +183,9 @@ func (s *Server) testModel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if err := identity.Authorize(whoOf(c).Principal, identity.TestModel, identity.ModelKind.All()); err != nil {
+		return err
+	}
 	var model llm.Model
 	if b.BaseURL == "" && b.Model == "" && b.Provider == "" {
 		model, err = models.Get(b.Name)
@@ -182,7 +193,7 @@ func (s *Server) testModel(c *fiber.Ctx) error {
 		if b.Name == "" {
 			b.Name = b.Model // a name is not needed to ask
 		}
-		model, err = models.Draft(b.config())
+		model, err = models.Draft(whoOf(c).Principal, b.config())
 	}
 	if err != nil {
 		return modelFault(err)
@@ -224,6 +235,8 @@ func offersFault(err error) error {
 	var status *catalog.StatusError
 	var mistake *catalog.MistakeError
 	switch {
+	case errors.Is(err, identity.ErrNobody), errors.Is(err, identity.ErrForbidden):
+		return err
 	case errors.As(err, &mistake):
 		return modelFault(err)
 	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):

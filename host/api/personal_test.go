@@ -17,11 +17,11 @@ import (
 // become signs in as a new user.
 func (h *testHost) become(name string, operator bool) {
 	h.t.Helper()
-	user, err := h.store.CreateUser(h.t.Context(), name, operator)
+	user, err := h.store.CreateUser(h.t.Context(), anOperator, name, operator)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	token, _, err := h.store.CreateLink(h.t.Context(), user.ID, time.Hour)
+	token, _, err := h.store.CreateLink(h.t.Context(), anOperator, user.ID, time.Hour)
 	if err != nil {
 		h.t.Fatal(err)
 	}

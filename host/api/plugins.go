@@ -7,26 +7,28 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
-// Plugins lists what is installed.
+// Plugins lists what is installed. What only operators may do it refuses by itself, with an
+// error of identity.
 type Plugins interface {
 	// Tools returns the tools that the user's questions may use.
 	Tools(ctx context.Context, user string) ([]tool.Tool, error)
 	// Resolve says which tools are meant by words, which are identities or names.
 	Resolve(ctx context.Context, words []string) ([]toolset.Meant, error)
 	// List describes the installed plugins, by name.
-	List(ctx context.Context) ([]Plugin, error)
+	List(ctx context.Context, p identity.Principal) ([]Plugin, error)
 	// Configure sets what a plugin reads as its configuration; nil takes a key away. A
 	// mistake is a *Fault.
-	Configure(ctx context.Context, operator, plugin string, change map[string]*string) error
+	Configure(ctx context.Context, p identity.Principal, plugin string, change map[string]*string) error
 	// Accept offers the tools of a plugin that are held under this digest. A mistake is a
 	// *Fault.
-	Accept(ctx context.Context, operator, plugin, digest string) error
+	Accept(ctx context.Context, p identity.Principal, plugin, digest string) error
 	// ForgetUser deletes what plugins keep for a user.
-	ForgetUser(ctx context.Context, user string) error
+	ForgetUser(ctx context.Context, p identity.Principal, user string) error
 }
 
 // Plugin is an installed plugin as an operator sees it.
@@ -85,7 +87,7 @@ type Grant struct {
 
 // listPlugins lists the installed plugins.
 func (s *Server) listPlugins(c *fiber.Ctx) error {
-	list, err := s.cfg.Plugins.List(s.ctx)
+	list, err := s.cfg.Plugins.List(s.ctx, whoOf(c).Principal)
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func (s *Server) patchPluginConfig(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Plugins.Configure(s.ctx, whoOf(c).UserID(), name, b.Config); err != nil {
+	if err := s.cfg.Plugins.Configure(s.ctx, whoOf(c).Principal, name, b.Config); err != nil {
 		return err
 	}
 	return s.listPlugins(c)
@@ -134,7 +136,7 @@ func (s *Server) acceptPluginTools(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Plugins.Accept(s.ctx, whoOf(c).UserID(), name, b.Seen); err != nil {
+	if err := s.cfg.Plugins.Accept(s.ctx, whoOf(c).Principal, name, b.Seen); err != nil {
 		return err
 	}
 	return s.listPlugins(c)

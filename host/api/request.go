@@ -7,6 +7,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 const (
@@ -72,8 +74,8 @@ func (s *Server) metrics(c *fiber.Ctx) error {
 		if err != nil {
 			return err
 		}
-		if !who.Operator() {
-			return fault(codeForbidden, "Only an operator may do this.")
+		if err := identity.Authorize(who.Principal, identity.ReadMetrics, identity.HostKind.All()); err != nil {
+			return err
 		}
 	}
 	var text bytes.Buffer

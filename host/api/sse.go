@@ -122,6 +122,9 @@ func writeEntries(w *bufio.Writer, epoch int64, entries []runlog.Entry) error {
 
 // userEvents answers with what happens outside of runs.
 func (s *Server) userEvents(c *fiber.Ctx) error {
+	if err := mayWatch(whoOf(c)); err != nil {
+		return err
+	}
 	events := s.hub.Subscribe(whoOf(c).UserID())
 	err := s.stream(c, func(ctx context.Context, w *bufio.Writer) error {
 		defer events.Close()

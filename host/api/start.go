@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/turn"
@@ -111,10 +112,17 @@ func (s *Server) faultOf(err error, request string) *Fault {
 	return internalFault()
 }
 
-// roomFault reads the errors of the store and of the knowledge base.
+// roomFault reads the refusals of identity and the errors of the store and of the
+// knowledge base.
 func roomFault(err error) *Fault {
 	var busy *store.BusyError
 	switch {
+	case errors.Is(err, identity.ErrNobody):
+		return signedOut()
+	case errors.Is(err, identity.ErrForbidden):
+		return forbidden()
+	case errors.Is(err, identity.ErrNotYours):
+		return fault(codeNotFound, "There is no such record.")
 	case errors.As(err, &busy):
 		f := fault("busy", "A run is still live there. Stop it first.")
 		f.Run = busy.Run

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolset"
@@ -52,7 +53,7 @@ func TestToolsGoByIdentityAndByName(t *testing.T) {
 	var made struct{ Agent agentView }
 	body := `{"name":"New","tools":["internal_search","search/internal_search","sundial"]}`
 	h.call("POST", apiRoot+"/agents", body, http.StatusCreated, &made)
-	kept, err := h.store.Agent(t.Context(), made.Agent.ID)
+	kept, err := h.store.Agent(t.Context(), identity.New(identity.Account{ID: "u_op", Roles: []identity.Role{identity.Operator}}, identity.Command), made.Agent.ID)
 	if err != nil || !slices.Equal(kept.Tools, []string{id, "sundial"}) {
 		t.Errorf("kept %v, %v", kept.Tools, err)
 	}

@@ -14,10 +14,14 @@ func (s *Server) webSocket(c *fiber.Ctx) error {
 	if !c.Context().IsGet() || c.Get(fiber.HeaderUpgrade) == "" {
 		return &Fault{Status: http.StatusUpgradeRequired, Code: codeInvalid, Message: "This address is a WebSocket."}
 	}
+	who := whoOf(c)
+	if err := mayWatch(who); err != nil {
+		return err
+	}
 	if !s.admit() {
 		return &Fault{Status: http.StatusServiceUnavailable, Code: codeInternal, Message: "The host is shutting down."}
 	}
-	who, request := whoOf(c), netHTTPRequest(c.Context())
+	request := netHTTPRequest(c.Context())
 	c.Context().HijackSetNoResponse(true)
 	c.Context().Hijack(func(raw net.Conn) {
 		defer s.wg.Done()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -46,7 +47,7 @@ func (s *Server) postUser(c *fiber.Ctx) error {
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
-	user, err := s.cfg.Store.CreateUser(s.ctx, b.Name, b.Operator)
+	user, err := s.cfg.Store.CreateUser(s.ctx, whoOf(c).Principal, b.Name, b.Operator)
 	switch {
 	case errors.Is(err, store.ErrInvalid):
 		return invalid("A user's name is 1 to 64 letters, digits and any of . _ - @.")
@@ -58,8 +59,12 @@ func (s *Server) postUser(c *fiber.Ctx) error {
 	return c.Status(fiber.StatusCreated).JSON(fiber.Map{"user": viewUser(user)})
 }
 
-// userOf returns the user of the address.
-func (s *Server) userOf(c *fiber.Ctx) (store.User, error) {
+// userOf returns the user of the address to one who may do the action to any user, so that
+// nobody else learns which names there are.
+func (s *Server) userOf(c *fiber.Ctx, a identity.Action) (store.User, error) {
+	if err := identity.Authorize(whoOf(c).Principal, a, identity.UserKind.All()); err != nil {
+		return store.User{}, err
+	}
 	user, err := s.cfg.Store.UserByName(s.ctx, c.Params("name"))
 	if errors.Is(err, store.ErrNotFound) {
 		return user, fault("unknown_user", "There is no user of that name.")
@@ -69,11 +74,11 @@ func (s *Server) userOf(c *fiber.Ctx) (store.User, error) {
 
 // postLink makes a one-time sign-in link.
 func (s *Server) postLink(c *fiber.Ctx) error {
-	user, err := s.userOf(c)
+	user, err := s.userOf(c, identity.LinkUser)
 	if err != nil {
 		return err
 	}
-	l, err := s.Link(s.ctx, user)
+	l, err := s.Link(s.ctx, whoOf(c).Principal, user)
 	if err != nil {
 		return err
 	}
@@ -86,16 +91,16 @@ const removals = 5
 
 // removeUser removes the user's records. A user with live runs is signed out first, so that
 // no more begin, and the runs are stopped.
-func (s *Server) removeUser(user string) (err error) {
+func (s *Server) removeUser(p identity.Principal, user string) (err error) {
 	for range removals {
-		if err = s.cfg.Store.RemoveUser(s.ctx, user); !errors.Is(err, store.ErrBusy) {
+		if err = s.cfg.Store.RemoveUser(s.ctx, p, user); !errors.Is(err, store.ErrBusy) {
 			return err
 		}
-		if err := s.cfg.Store.RevokeUser(s.ctx, user); err != nil {
+		if err := s.cfg.Store.RevokeUser(s.ctx, p, user); err != nil {
 			return err
 		}
 		s.signedOut(user)
-		if err := s.cfg.Turns.StopAll(s.ctx, user); err != nil {
+		if err := s.cfg.Turns.StopAll(s.ctx, p, user); err != nil {
 			return err
 		}
 	}
@@ -110,22 +115,22 @@ func (s *Server) signedOut(user string) {
 // deleteUser removes a user and all that is theirs. Their live runs are stopped, and their
 // documents leave the index too.
 func (s *Server) deleteUser(c *fiber.Ctx) error {
-	user, err := s.userOf(c)
+	user, err := s.userOf(c, identity.RemoveUser)
 	if err != nil {
 		return err
 	}
-	if err := s.removeUser(user.ID); err != nil {
+	if err := s.removeUser(whoOf(c).Principal, user.ID); err != nil {
 		return err
 	}
 	s.signedOut(user.ID)
 	// A removed user's id never comes back, so what is left where this fails is found by
 	// nobody.
-	if err := s.cfg.Plugins.ForgetUser(s.ctx, user.ID); err != nil {
+	if err := s.cfg.Plugins.ForgetUser(s.ctx, whoOf(c).Principal, user.ID); err != nil {
 		s.cfg.Logger.Error("delete what plugins keep for a removed user", "error", err)
 	}
 	// The user is gone, and nobody finds what is left of them in the index; the
 	// next start drops it where this fails.
-	if _, err := s.cfg.Knowledge.Reindex(s.ctx); err != nil {
+	if _, err := s.cfg.Knowledge.Reindex(s.ctx, whoOf(c).Principal); err != nil {
 		s.cfg.Logger.Error("drop a removed user's documents from the index", "error", err)
 	}
 	return c.SendStatus(fiber.StatusNoContent)

@@ -19,6 +19,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
@@ -257,7 +258,7 @@ func (a *App) probe(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	if err := a.Models.Refresh(ctx); err != nil {
+	if err := a.Models.Refresh(ctx, identity.ForHost("look for model servers at the start")); err != nil {
 		a.Logger.Debug("look for local model servers", "error", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/salvage"
@@ -114,7 +115,11 @@ func modelError(ctx context.Context, err error) error {
 // Local implements hostfunc.Models: the built-in model and what a loopback address
 // serves run on this machine.
 func (c completer) Local(names []string) bool {
-	for _, e := range c.models().Entries() {
+	entries, err := c.models().Entries(identity.ForHost("see which models run on this machine"))
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
 		if (names == nil || slices.Contains(names, e.Name)) && !isLocal(e) {
 			return false
 		}

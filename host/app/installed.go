@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/bulkhead-host/bulkhead/host/api"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -27,11 +28,11 @@ func (i installed) Resolve(ctx context.Context, words []string) ([]toolset.Meant
 }
 
 // List implements api.Plugins.
-func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
+func (i installed) List(ctx context.Context, p identity.Principal) ([]api.Plugin, error) {
 	if err := i.app.awaitBuiltins(ctx); err != nil {
 		return nil, err
 	}
-	list, err := i.app.Plugins.List(ctx)
+	list, err := i.app.Plugins.List(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -41,24 +42,25 @@ func (i installed) List(ctx context.Context) ([]api.Plugin, error) {
 	}
 	out := make([]api.Plugin, 0, len(list))
 	for _, d := range list {
-		p := api.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
+		shown := api.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
 			Builtin: d.Builtin, Enabled: d.Enabled, Dynamic: d.Dynamic, Tools: []api.PluginTool{}, Held: []api.HeldTool{}, HeldDigest: d.HeldDigest,
 			Config: d.Config, Grants: []api.Grant{}}
 		for _, h := range d.Held {
 			held := heldTool(h)
 			held.ID = tool.ID(d.Name, h.Name)
-			p.Held = append(p.Held, held)
+			shown.Held = append(shown.Held, held)
 		}
 		for _, t := range d.Tools {
-			p.Tools = append(p.Tools, api.PluginTool{
+			shown.Tools = append(shown.Tools, api.PluginTool{
 				ID: t.ID, Name: cmp.Or(names[t.ID], t.Name), Title: t.Title, Description: t.Description,
 				Labels: append([]string{}, t.Labels...),
 			})
 		}
 		for _, g := range d.Grants {
-			p.Grants = append(p.Grants, api.Grant{Capability: g.Capability, Mode: string(g.Mode), Summary: g.Sentence})
+			grant := api.Grant{Capability: g.Capability, Mode: string(g.Mode), Summary: g.Sentence}
+			shown.Grants = append(shown.Grants, grant)
 		}
-		out = append(out, p)
+		out = append(out, shown)
 	}
 	return out, nil
 }
@@ -73,18 +75,18 @@ func heldTool(h plugin.HeldTool) api.HeldTool {
 }
 
 // Configure implements api.Plugins.
-func (i installed) Configure(ctx context.Context, operator, name string, change map[string]*string) error {
-	return pluginFault(i.app.Plugins.Configure(ctx, operator, name, change))
+func (i installed) Configure(ctx context.Context, p identity.Principal, name string, change map[string]*string) error {
+	return pluginFault(i.app.Plugins.Configure(ctx, p, name, change))
 }
 
 // Accept implements api.Plugins.
-func (i installed) Accept(ctx context.Context, operator, name, digest string) error {
-	return pluginFault(i.app.Plugins.AcceptTools(ctx, operator, name, digest))
+func (i installed) Accept(ctx context.Context, p identity.Principal, name, digest string) error {
+	return pluginFault(i.app.Plugins.AcceptTools(ctx, p, name, digest))
 }
 
 // ForgetUser implements api.Plugins.
-func (i installed) ForgetUser(ctx context.Context, user string) error {
-	return i.app.Plugins.ForgetUser(ctx, user)
+func (i installed) ForgetUser(ctx context.Context, p identity.Principal, user string) error {
+	return i.app.Plugins.ForgetUser(ctx, p, user)
 }
 
 // pluginFault is err as a client is told of it.

@@ -15,6 +15,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/app"
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -114,7 +115,7 @@ func announce(ctx context.Context, o Options, a *app.App, server *api.Server, ur
 	if !first && !browse {
 		return nil
 	}
-	link, err := server.Link(ctx, a.Owner)
+	link, err := server.Link(ctx, identity.ForHost("print a link at the start"), a.Owner)
 	if err != nil {
 		return err
 	}

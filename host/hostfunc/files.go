@@ -79,7 +79,7 @@ func (f attachments) reach(c gate.Request) (*capability.FilesParams, error) {
 func (f attachments) reached(
 	ctx context.Context, c gate.Request, params *capability.FilesParams,
 ) ([]store.File, error) {
-	p := identity.ForUser(c.User, "a tool call")
+	p := identity.ForUser(c.User, "read attached files for a tool")
 	if params.Scope == "user" {
 		list, err := f.store.Files(ctx, p)
 		if len(list) == 0 && err != nil {
@@ -159,7 +159,7 @@ func (f attachments) read(ctx context.Context, c gate.Request, a fileReadArgs) (
 			"A model that sees pictures got it with the person's message.",
 			file.Name, file.MediaType, file.Width, file.Height)
 	}
-	text, err := f.store.FileText(ctx, identity.ForUser(c.User, "a tool call"), a.FileID)
+	text, err := f.store.FileText(ctx, identity.ForUser(c.User, "read attached files for a tool"), a.FileID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, missing
 	}

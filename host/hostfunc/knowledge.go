@@ -88,7 +88,8 @@ func (d documents) search(ctx context.Context, c gate.Request, a searchArgs) (an
 	if a.Limit < 0 || a.Limit > maxHits {
 		return nil, gate.Errorf(gate.Invalid, "limit is 1 to %d, or 0 for the default.", maxHits)
 	}
-	hits, err := d.base.Search(ctx, identity.ForUser(c.User, "a tool call"), knowledge.Query{Text: a.Query, Limit: a.Limit})
+	p := identity.ForUser(c.User, "search documents for a tool")
+	hits, err := d.base.Search(ctx, p, knowledge.Query{Text: a.Query, Limit: a.Limit})
 	if err != nil {
 		return nil, knowledgeError(err)
 	}
@@ -108,7 +109,8 @@ func (d documents) read(ctx context.Context, c gate.Request, a readArgs) (any, e
 	if a.Limit <= 0 || a.Limit > maxRead {
 		a.Limit = maxRead
 	}
-	text, total, err := d.base.Read(ctx, identity.ForUser(c.User, "a tool call"), a.DocumentID, a.Offset, a.Limit)
+	p := identity.ForUser(c.User, "read a document for a tool")
+	text, total, err := d.base.Read(ctx, p, a.DocumentID, a.Offset, a.Limit)
 	if err != nil {
 		return nil, knowledgeError(err)
 	}

@@ -94,7 +94,7 @@ func (m memory) admit(ctx context.Context, c gate.Request, access string) error 
 	if m.store == nil || c.Session == "" {
 		return nil
 	}
-	session, err := m.store.Session(ctx, identity.ForUser(c.User, "a tool call"), c.Session)
+	session, err := m.store.Session(ctx, identity.ForUser(c.User, "read and write memories for a tool"), c.Session)
 	if err == nil && session.Private {
 		return gate.Errorf(gate.Denied, "This conversation is private: "+
 			"nothing is remembered in it, and nothing that was remembered is used.")
@@ -111,7 +111,7 @@ func (m memory) list(ctx context.Context, c gate.Request, _ memoryListArgs) (any
 	if m.store == nil {
 		return nil, errNoMemory
 	}
-	list, err := m.store.Memories(ctx, identity.ForUser(c.User, "a tool call"))
+	list, err := m.store.Memories(ctx, identity.ForUser(c.User, "read and write memories for a tool"))
 	if len(list) == 0 && err != nil {
 		return nil, err // a record that cannot be read does not keep the others back
 	}
@@ -132,7 +132,7 @@ func (m memory) apply(ctx context.Context, c gate.Request, a memoryApplyArgs) (a
 	}
 	// Every memory counts as private where it is read, so that is not kept with one.
 	labels = slices.DeleteFunc(labels, func(l string) bool { return l == capability.LabelPrivateData })
-	p := identity.ForUser(c.User, "a tool call")
+	p := identity.ForUser(c.User, "read and write memories for a tool")
 	var done store.Memory
 	changed := true
 	switch a.Operation {
@@ -172,7 +172,7 @@ func (m memory) brings(ctx context.Context, o owner, right capability.Right) ([]
 		return nil, nil
 	}
 	// A record that cannot be read is no text that a plugin could read.
-	memories, _ := m.store.Memories(ctx, identity.ForUser(o.user, "a tool call"))
+	memories, _ := m.store.Memories(ctx, identity.ForUser(o.user, "see what a tool may carry out"))
 	var all []string
 	for _, one := range memories {
 		all = append(all, one.Labels...)

@@ -34,8 +34,8 @@ const (
 	Host Origin = "host"
 )
 
-// Scope narrows what a principal may do. Without scopes it may do all that its
-// account may.
+// Scope narrows what a principal may do: with scopes, only what a rule gives to one of
+// them, and never more than its account may. Without scopes it may do all that its account may.
 type Scope string
 
 // Principal is who asks. The zero value is nobody: it owns nothing and may do
@@ -75,11 +75,9 @@ func ForUser(user, reason string) Principal {
 	return Principal{user: user, origin: Host, reason: reason}
 }
 
-// ForHost returns the host acting for itself: it may manage, and owns nobody's
-// records. reason is as in ForUser.
-func ForHost(reason string) Principal {
-	return Principal{roles: []Role{Operator}, origin: Host, reason: reason}
-}
+// ForHost returns the host acting for itself. It has no role and owns nobody's
+// records: what it may do is what the rules give to the host (Rule.Host). reason is as in ForUser.
+func ForHost(reason string) Principal { return Principal{origin: Host, reason: reason} }
 
 // UserID returns the id of the user, "" for nobody and for the host itself.
 func (p Principal) UserID() string { return p.user }
@@ -99,3 +97,21 @@ func (p Principal) Reason() string { return p.reason }
 // Owns tells whether a record of that owner is the principal's. Nobody and the
 // host itself own nothing.
 func (p Principal) Owns(owner string) bool { return p.user != "" && p.user == owner }
+
+// reaches tells whether the principal's scopes hold that of a rule.
+func (p Principal) reaches(s Scope) bool {
+	return len(p.scopes) == 0 || s == "" || slices.Contains(p.scopes, s)
+}
+
+// String names the principal for a log: who it is, and how it came.
+func (p Principal) String() string {
+	switch {
+	case p.origin == Host && p.user == "":
+		return "the host (" + p.reason + ")"
+	case p.origin == Host:
+		return "the host for " + p.user + " (" + p.reason + ")"
+	case p.user == "":
+		return "nobody"
+	}
+	return p.user + " (" + string(p.origin) + ")"
+}

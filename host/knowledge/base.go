@@ -7,7 +7,8 @@
 //
 // Rights are applied inside the index's query, before anything is ranked:
 // a principal finds, lists, reads and removes its own documents and no others,
-// an operator too. It must not know models, tools, HTTP or the command line.
+// an operator too. identity decides it, here for what the index does and in the
+// store for what a record is. It must not know models, tools, HTTP or the command line.
 package knowledge
 
 import (
@@ -108,7 +109,7 @@ func Open(ctx context.Context, c Config) (*Base, error) {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
-	done, err := b.Reindex(ctx)
+	done, err := b.Reindex(ctx, identity.ForHost("compare the index with the documents"))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open knowledge: %w", err), ix.Close())
 	}

@@ -20,6 +20,10 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
+// anOperator is an operator of no account, for what only operators may do.
+var anOperator = identity.New(identity.Account{ID: "u_operator", Roles: []identity.Role{identity.Operator}},
+	identity.Command)
+
 func TestMain(m *testing.M) {
 	// bleve's package starts a pool of analysis workers for the whole process,
 	// before any index is opened; everything else must be gone.
@@ -56,7 +60,7 @@ func newHouse(t testing.TB) *house {
 }
 
 func (h *house) user(name string, operator bool) identity.Principal {
-	u, err := h.store.CreateUser(h.t.Context(), name, operator)
+	u, err := h.store.CreateUser(h.t.Context(), anOperator, name, operator)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -169,19 +173,43 @@ func TestReadCountsCodePoints(t *testing.T) {
 func TestNobodyReachesAnothersDocuments(t *testing.T) {
 	h := newHouse(t)
 	a := h.add(h.bob, "secret.md", "# Plans\n\nthe treasure lies under the lighthouse\n")
-	for _, who := range []identity.Principal{h.ann, {}, identity.New(identity.Account{ID: "nobody", Roles: []identity.Role{identity.Operator}}, identity.Command), identity.ForHost("a test")} {
-		if hits := h.search(who, "treasure lighthouse plans"); len(hits) != 0 {
-			t.Errorf("%+v found %q", who, found(hits))
+	for _, c := range []struct {
+		who identity.Principal
+		// listed is what one's own lists give, and touched what bob's document does.
+		listed, touched error
+	}{
+		{h.ann, nil, knowledge.ErrNotFound},
+		{anOperator, nil, knowledge.ErrNotFound},
+		{identity.Principal{}, identity.ErrNobody, identity.ErrNobody},
+		{identity.ForHost("a test"), identity.ErrForbidden, identity.ErrForbidden},
+	} {
+		hits, err := h.base.Search(t.Context(), c.who, knowledge.Query{Text: "treasure lighthouse plans"})
+		if len(hits) != 0 || !errors.Is(err, c.listed) {
+			t.Errorf("%s found %q, %v", c.who, found(hits), err)
 		}
-		if docs, err := h.base.List(t.Context(), who); err != nil || len(docs) != 0 {
-			t.Errorf("%+v listed %d, %v", who, len(docs), err)
+		if docs, err := h.base.List(t.Context(), c.who); !errors.Is(err, c.listed) || len(docs) != 0 {
+			t.Errorf("%s listed %d, %v", c.who, len(docs), err)
 		}
-		if _, _, err := h.base.Read(t.Context(), who, a.ID, 0, 0); !errors.Is(err, knowledge.ErrNotFound) {
-			t.Errorf("%+v read: %v", who, err)
+		if _, err := h.base.Get(t.Context(), c.who, a.ID); !errors.Is(err, c.touched) {
+			t.Errorf("%s got: %v", c.who, err)
 		}
-		if err := h.base.Remove(t.Context(), who, a.ID); !errors.Is(err, knowledge.ErrNotFound) {
-			t.Errorf("%+v removed: %v", who, err)
+		if _, _, err := h.base.Read(t.Context(), c.who, a.ID, 0, 0); !errors.Is(err, c.touched) {
+			t.Errorf("%s read: %v", c.who, err)
 		}
+		if err := h.base.Remove(t.Context(), c.who, a.ID); !errors.Is(err, c.touched) {
+			t.Errorf("%s removed: %v", c.who, err)
+		}
+	}
+	for who, want := range map[*identity.Principal]error{
+		{}: identity.ErrNobody, &h.bob: identity.ErrForbidden, &anOperator: nil,
+	} {
+		if _, err := h.base.Reindex(t.Context(), *who); !errors.Is(err, want) {
+			t.Errorf("reindex by %s: %v, want %v", who, err, want)
+		}
+	}
+	_, err := h.base.Add(t.Context(), identity.Principal{}, knowledge.Source{URI: "x.md", Data: []byte("x")})
+	if !errors.Is(err, identity.ErrNobody) {
+		t.Errorf("nobody added: %v", err)
 	}
 	if hits := h.search(h.bob, "treasure"); len(hits) != 1 {
 		t.Fatalf("the owner found %d", len(hits))
@@ -398,7 +426,8 @@ func TestOpenRepairsTheIndex(t *testing.T) {
 			t.Errorf("%q found %q, want %q", c.q, got, c.want)
 		}
 	}
-	if did, err := h.base.Reindex(t.Context()); err != nil || did != (knowledge.Reindexed{Checked: 3}) {
+	did, err := h.base.Reindex(t.Context(), identity.ForHost("a test"))
+	if err != nil || did != (knowledge.Reindexed{Checked: 3}) {
 		t.Errorf("a second look: %+v, %v", did, err)
 	}
 	if kept.ID == "" {

@@ -16,9 +16,12 @@ type Reindexed struct {
 
 // Reindex makes the index agree with the stored documents of all users. It
 // writes nothing where they agree. A record that cannot be read is logged and
-// left alone, its passages with it.
-func (b *Base) Reindex(ctx context.Context) (Reindexed, error) {
+// left alone, its passages with it. It is for operators and the host.
+func (b *Base) Reindex(ctx context.Context, p identity.Principal) (Reindexed, error) {
 	var sum Reindexed
+	if err := identity.Authorize(p, identity.IndexDocuments, identity.DocumentKind.All()); err != nil {
+		return sum, fmt.Errorf("reindex: %w", err)
+	}
 	done, err := b.turn(ctx)
 	if err != nil {
 		return sum, err

@@ -65,6 +65,9 @@ func (b *Base) Search(ctx context.Context, p identity.Principal, q Query) ([]Hit
 	if q.Limit == 0 {
 		q.Limit = DefaultLimit
 	}
+	if err := identity.Authorize(p, identity.SearchDocuments, identity.DocumentKind.All()); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
 	found, err := b.index.Search(ctx, p.UserID(), q.Text, min(q.Limit, MaxLimit))
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func TestTheLastAnnouncementIsNotLost(t *testing.T) {
 		s.want(t, "after it", "", "one:  became one: second, two:  became two: second")
 		time.Sleep(10 * time.Minute)
 
-		if err := s.manager.AcceptTools(t.Context(), "owner", "dyn", s.described(t).HeldDigest); err != nil {
+		if err := s.manager.AcceptTools(t.Context(), anOperator, "dyn", s.described(t).HeldDigest); err != nil {
 			t.Fatal(err)
 		}
 		over := s.manager.Act("dyn")

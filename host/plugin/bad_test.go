@@ -77,7 +77,8 @@ func TestABadFileIsRefusedWithASentence(t *testing.T) {
 			if !strings.Contains(err.Error(), c.Says) {
 				t.Errorf("error is %v, want it to say %q", err, c.Says)
 			}
-			if list, err := s.manager.List(t.Context()); err != nil || len(list) != 1 || list[0].Name != "good" {
+			list, err := s.manager.List(t.Context(), anOperator)
+			if err != nil || len(list) != 1 || list[0].Name != "good" {
 				t.Errorf("the good one beside it is not installed: %+v, %v", list, err)
 			}
 		})
@@ -92,7 +93,7 @@ func TestAnInstallTellsWhatIsNotServedYet(t *testing.T) {
 	if err := s.install(t, map[string][]byte{"bad.wasm": wasm}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.manager.List(t.Context())
+	list, err := s.manager.List(t.Context(), anOperator)
 	if err != nil || len(list) != 1 || !strings.Contains(list[0].Grants[0].Sentence, "does not serve the capability image yet") {
 		t.Errorf("listed is %+v, %v", list, err)
 	}

@@ -72,7 +72,8 @@ func TestALabelThatAGrantBringsWithinATurnIsKept(t *testing.T) {
 	}
 	set := func(mode capability.Mode) {
 		t.Helper()
-		if err := s.manager.SetGrant(t.Context(), "op", "probe", capability.Grant{Capability: capability.HTTP, Mode: mode}); err != nil {
+		web := capability.Grant{Capability: capability.HTTP, Mode: mode}
+		if err := s.manager.SetGrant(t.Context(), anOperator, "probe", web); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +122,7 @@ func TestValuesOfKVBringTheirLabelsBack(t *testing.T) {
 	if private(s.owner.UserID()) || !private("other") {
 		t.Error("the labels of nothing are left, or those of another user's value are gone")
 	}
-	if err := s.manager.ForgetUser(t.Context(), "other"); err != nil {
+	if err := s.manager.ForgetUser(t.Context(), anOperator, "other"); err != nil {
 		t.Fatal(err)
 	}
 	if private("other") {

@@ -126,7 +126,7 @@ func TestAWorkspaceIsGrantedAndHasAQuota(t *testing.T) {
 	grant := func(g capability.Grant) {
 		t.Helper()
 		g.Capability = capability.Workspace
-		if err := s.manager.SetGrant(t.Context(), "op", "prog", g); err != nil {
+		if err := s.manager.SetGrant(t.Context(), anOperator, "prog", g); err != nil {
 			t.Fatal(err)
 		}
 	}

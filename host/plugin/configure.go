@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 )
 
@@ -41,7 +42,12 @@ func (m *Manager) Configuration(plugin string) (map[string]string, error) {
 // is set, and nil takes its key away. A plugin whose tools depend on it is then asked for
 // them. Values are no secrets: the guest sees them. It returns an *Error of kind
 // UnknownPlugin or BadConfig.
-func (m *Manager) Configure(ctx context.Context, operator, plugin string, change map[string]*string) error {
+func (m *Manager) Configure(
+	ctx context.Context, by identity.Principal, plugin string, change map[string]*string,
+) error {
+	if err := identity.Authorize(by, identity.ConfigurePlugin, identity.PluginKind.All()); err != nil {
+		return err
+	}
 	p, err := m.known(plugin)
 	if err != nil {
 		return err
@@ -74,7 +80,7 @@ func (m *Manager) Configure(ctx context.Context, operator, plugin string, change
 		return fmt.Errorf("configure plugin %q: %w", plugin, err)
 	}
 	err = m.config.Audit.Record(audit.Entry{
-		Time: m.config.Now(), Kind: audit.KindConfig, Plugin: plugin, Version: p.record.Version, User: operator,
+		Time: m.config.Now(), Kind: audit.KindConfig, Plugin: plugin, Version: p.record.Version, User: by.UserID(),
 		Summary: fmt.Sprintf("set or removed %q", slices.Sorted(maps.Keys(change))),
 	})
 	m.tell(plugin)

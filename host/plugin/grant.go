@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
@@ -79,7 +80,10 @@ func (s *grantStore) put(plugin string, grants ...capability.Grant) error {
 // SetGrant records an operator's word on one capability of a plugin. It holds at
 // once, on running calls too; mode deny revokes. It returns an *Error of kind
 // UnknownPlugin, or what capability.Grant.Check returns.
-func (m *Manager) SetGrant(ctx context.Context, operator, plugin string, g capability.Grant) error {
+func (m *Manager) SetGrant(ctx context.Context, by identity.Principal, plugin string, g capability.Grant) error {
+	if err := identity.Authorize(by, identity.SetGrant, identity.PluginKind.All()); err != nil {
+		return err
+	}
 	if err := g.Check(); err != nil {
 		return fmt.Errorf("set a grant: %w", err)
 	}
@@ -92,7 +96,7 @@ func (m *Manager) SetGrant(ctx context.Context, operator, plugin string, g capab
 		return fmt.Errorf("set a grant: %w", err)
 	}
 	err = m.config.Audit.Record(audit.Entry{
-		Time: m.config.Now(), Kind: audit.KindGrant, Plugin: plugin, Version: p.record.Version, User: operator,
+		Time: m.config.Now(), Kind: audit.KindGrant, Plugin: plugin, Version: p.record.Version, User: by.UserID(),
 		Capability: g.Capability, Decision: string(g.Mode),
 	})
 	m.listAgain(ctx, p)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/guest"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
@@ -57,7 +58,10 @@ type GrantLine struct {
 }
 
 // List describes all installed plugins, by name.
-func (m *Manager) List(ctx context.Context) ([]Description, error) {
+func (m *Manager) List(ctx context.Context, by identity.Principal) ([]Description, error) {
+	if err := identity.Authorize(by, identity.ListPlugins, identity.PluginKind.All()); err != nil {
+		return nil, err
+	}
 	plugins := m.all()
 	list := make([]Description, 0, len(plugins))
 	for _, p := range plugins {

@@ -97,7 +97,7 @@ func TestWhatWasNotGrantedIsNotAsked(t *testing.T) {
 		}
 	}
 	revoked := capability.Grant{Capability: capability.Model, Mode: capability.Deny}
-	if err := s.manager.SetGrant(t.Context(), "", "probe", revoked); err != nil {
+	if err := s.manager.SetGrant(t.Context(), anOperator, "probe", revoked); err != nil {
 		t.Fatal(err)
 	}
 	if r := s.call(t, "ask_model", `{"text":"x"}`, as); !strings.Contains(r.Text, "denied: ") {

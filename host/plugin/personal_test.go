@@ -81,7 +81,7 @@ func TestMemoryToolsSayWhatTheyTouch(t *testing.T) {
 		t.Errorf("%+v", spec)
 	}
 	readOnly := capability.Grant{Capability: capability.Memory, Mode: capability.Allow, Params: json.RawMessage(`{"access":["read"]}`)}
-	if err := s.manager.SetGrant(t.Context(), s.owner.UserID(), "memory", readOnly); err != nil {
+	if err := s.manager.SetGrant(t.Context(), anOperator, "memory", readOnly); err != nil {
 		t.Fatal(err)
 	}
 	r := s.call(t, "add_memory", `{"text":"x"}`)
@@ -112,7 +112,7 @@ func TestNobodySeesAnothersMemories(t *testing.T) {
 	s := withMemory(t)
 	s.call(t, "add_memory", `{"text":"I drink tea."}`)
 	mine, _ := s.store.Memories(t.Context(), s.owner)
-	ada, err := s.store.CreateUser(t.Context(), "ada", false)
+	ada, err := s.store.CreateUser(t.Context(), anOperator, "ada", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestContextHoldsWhatIsNeededAndGrantedOnly(t *testing.T) {
 		t.Errorf("history is not asked for, citations are not needed: %+v", seen)
 	}
 	narrow := capability.Grant{Capability: "context", Mode: capability.Allow, Params: json.RawMessage(`{"fields":["user"]}`)}
-	if err := s.manager.SetGrant(t.Context(), "", "probe", narrow); err != nil {
+	if err := s.manager.SetGrant(t.Context(), anOperator, "probe", narrow); err != nil {
 		t.Fatal(err)
 	}
 	if look(); seen.Query != "" || seen.User.ID != "u9" {
@@ -224,7 +224,8 @@ type revoker struct {
 
 func (w *revoker) Progress(message string, fraction *float64) {
 	w.watcher.Progress(message, fraction)
-	if err := w.scene.manager.SetGrant(w.t.Context(), "", "probe", capability.Grant{Capability: "emit", Mode: capability.Deny}); err != nil {
+	quiet := capability.Grant{Capability: "emit", Mode: capability.Deny}
+	if err := w.scene.manager.SetGrant(w.t.Context(), anOperator, "probe", quiet); err != nil {
 		w.t.Error(err)
 	}
 }

@@ -160,7 +160,8 @@ func TestHyperMCPImportsLinkAndAnswer(t *testing.T) {
 			t.Errorf("%s: %s", bad, answers["message"])
 		}
 	}
-	if err := s.manager.SetGrant(t.Context(), "op", "hyper", capability.Grant{Capability: capability.Model, Mode: capability.Deny}); err != nil {
+	without := capability.Grant{Capability: capability.Model, Mode: capability.Deny}
+	if err := s.manager.SetGrant(t.Context(), anOperator, "hyper", without); err != nil {
 		t.Fatal(err)
 	}
 	if answers, _, r := ask(message); !strings.Contains(answers["message"], `"kind":"denied"`) || len(r.HostCalls) == 0 {

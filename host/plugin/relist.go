@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/bulkhead-host/bulkhead/host/guest"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/runtime/registry"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
@@ -126,7 +127,10 @@ func (m *Manager) listAgain(ctx context.Context, p *installed) {
 // AcceptTools lets the held tools of a plugin be offered. digest is the one that the
 // operator saw them under (Description.HeldDigest). It returns an *Error: UnknownPlugin, or
 // NotSeen when other tools, or none, are held now.
-func (m *Manager) AcceptTools(ctx context.Context, operator, plugin, digest string) error {
+func (m *Manager) AcceptTools(ctx context.Context, by identity.Principal, plugin, digest string) error {
+	if err := identity.Authorize(by, identity.AcceptTools, identity.PluginKind.All()); err != nil {
+		return err
+	}
 	p, err := m.known(plugin)
 	if err != nil {
 		return err
@@ -156,7 +160,7 @@ func (m *Manager) AcceptTools(ctx context.Context, operator, plugin, digest stri
 		return fmt.Errorf("accept the tools of plugin %q: %w", plugin, err)
 	}
 	return m.config.Audit.Record(audit.Entry{
-		Time: m.config.Now(), Kind: audit.KindTools, Plugin: plugin, Version: p.record.Version, User: operator,
+		Time: m.config.Now(), Kind: audit.KindTools, Plugin: plugin, Version: p.record.Version, User: by.UserID(),
 		Decision: "allow", Summary: fmt.Sprintf("accepted %q", names),
 	})
 }

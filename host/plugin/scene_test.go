@@ -27,6 +27,10 @@ import (
 	"github.com/bulkhead-host/bulkhead/sandbox/files"
 )
 
+// anOperator is an operator of no account, for what only operators may do.
+var anOperator = identity.New(identity.Account{ID: "u_operator", Roles: []identity.Role{identity.Operator}},
+	identity.Command)
+
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // scene is a host's plugins on a real store, a real engine and real documents.

@@ -107,7 +107,7 @@ func TestSearchIsListedWithItsManifest(t *testing.T) {
 		!reflect.DeepEqual(got.Labels, []string{"private_data"}) || !strings.Contains(string(got.InputSchema), `"queries"`) {
 		t.Fatalf("spec is %+v", got)
 	}
-	list, err := s.manager.List(t.Context())
+	list, err := s.manager.List(t.Context(), anOperator)
 	if err != nil || len(list) != 1 || !list[0].Builtin || !list[0].Enabled {
 		t.Fatalf("list is %+v, %v", list, err)
 	}
@@ -119,7 +119,7 @@ func TestSearchIsListedWithItsManifest(t *testing.T) {
 
 func TestRevokedKnowledgeIsSaidInWords(t *testing.T) {
 	s, _ := withSearch(t)
-	if err := s.manager.SetGrant(t.Context(), s.owner.UserID(), "search", denyKnowledge); err != nil {
+	if err := s.manager.SetGrant(t.Context(), anOperator, "search", denyKnowledge); err != nil {
 		t.Fatal(err)
 	}
 	r := s.call(t, "internal_search", `{"queries":["bread"]}`)
@@ -140,7 +140,7 @@ func TestRevokedKnowledgeIsSaidInWords(t *testing.T) {
 
 func TestAnotherUserFindsNothing(t *testing.T) {
 	s, _ := withSearch(t)
-	user, err := s.store.CreateUser(t.Context(), "ada", false)
+	user, err := s.store.CreateUser(t.Context(), anOperator, "ada", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAnotherUserFindsNothing(t *testing.T) {
 
 func TestARestartKeepsToolsAndRevocations(t *testing.T) {
 	s, _ := withSearch(t)
-	if err := s.manager.SetGrant(t.Context(), s.owner.UserID(), "search", denyKnowledge); err != nil {
+	if err := s.manager.SetGrant(t.Context(), anOperator, "search", denyKnowledge); err != nil {
 		t.Fatal(err)
 	}
 	newer := guesttest.Packed(t, built.Search, strings.Replace(string(searchManifest(t)), `"0.1.0"`, `"0.2.0"`, 1))

@@ -56,7 +56,7 @@ func TestNoCallFailsWhileAPluginIsReplaced(t *testing.T) {
 		}
 		for calls.Load() < before+4 && !t.Failed() {
 			// Some calls run on each version.
-			if _, err := s.manager.List(t.Context()); err != nil {
+			if _, err := s.manager.List(t.Context(), anOperator); err != nil {
 				t.Error(err)
 			}
 		}

@@ -242,7 +242,7 @@ func TestWithoutTheGrantNothingGoesOut(t *testing.T) {
 	w := withOpenURL(t)
 	set := func(g capability.Grant) {
 		t.Helper()
-		if err := w.manager.SetGrant(t.Context(), "", "open_url", g); err != nil {
+		if err := w.manager.SetGrant(t.Context(), anOperator, "open_url", g); err != nil {
 			t.Fatal(err)
 		}
 	}

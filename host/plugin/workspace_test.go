@@ -54,7 +54,7 @@ func TestAKeptWorkspaceLastsForItsUser(t *testing.T) {
 	ok(s.call(t, "read", `{"path":"/workspace/a.txt"}`), "mine")
 	ok(s.call(t, "read", `{"path":"/workspace/a.txt"}`, user("other")), "theirs")
 
-	if err := s.manager.ForgetUser(t.Context(), "other"); err != nil {
+	if err := s.manager.ForgetUser(t.Context(), anOperator, "other"); err != nil {
 		t.Fatal(err)
 	}
 	ok(s.call(t, "tree", `{"path":"/workspace"}`, user("other")), "/workspace true\n")
@@ -62,7 +62,7 @@ func TestAKeptWorkspaceLastsForItsUser(t *testing.T) {
 	ok(s.call(t, "files", `{}`, user("third")), "done\n") // all that a program does with files
 
 	perCall := capability.Grant{Capability: capability.Workspace, Mode: capability.Allow, Params: []byte(`{"persistent":false}`)}
-	if err := s.manager.SetGrant(t.Context(), "op", "prog", perCall); err != nil {
+	if err := s.manager.SetGrant(t.Context(), anOperator, "prog", perCall); err != nil {
 		t.Fatal(err)
 	}
 	ok(s.call(t, "tree", `{"path":"/workspace"}`), "/workspace true\n")
@@ -144,7 +144,7 @@ func TestWhatWasWrittenBringsItsLabelsBack(t *testing.T) {
 			t.Errorf("for another user: %v", tl.Spec().Labels)
 		}
 	}
-	if err := s.manager.ForgetUser(t.Context(), s.owner.UserID()); err != nil {
+	if err := s.manager.ForgetUser(t.Context(), anOperator, s.owner.UserID()); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.tool(t, "read").Spec().Labels; !slices.Equal(got, before) {
@@ -187,7 +187,9 @@ func TestForgettingAUserTakesTheirValuesOnly(t *testing.T) {
 			t.Fatal(r.Text)
 		}
 	}
-	if err := errors.Join(s.manager.ForgetUser(t.Context(), "u1"), s.manager.ForgetUser(t.Context(), "nobody")); err != nil {
+	err := errors.Join(s.manager.ForgetUser(t.Context(), anOperator, "u1"),
+		s.manager.ForgetUser(t.Context(), anOperator, "nobody"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range users {

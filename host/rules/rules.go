@@ -63,6 +63,8 @@ var boundaries = []boundary{
 	{sentence: "tool imports nothing of host", inside: []string{"host/tool"}, forbid: rooms, allow: []string{"host/tool"}},
 	{sentence: "toolset knows tool and nothing else of host", inside: []string{"host/toolset"}, forbid: rooms,
 		allow: []string{"host/toolset", "host/tool"}},
+	{sentence: "identity imports nothing of host", inside: []string{"host/identity"},
+		forbid: rooms, allow: []string{"host/identity"}},
 	{sentence: "step does not know loop or turn", inside: []string{"host/step"}, forbid: []string{"host/loop", "host/turn"}, deep: true},
 	{sentence: "loop does not know turn", inside: []string{"host/loop"}, forbid: []string{"host/turn"}, deep: true},
 	{sentence: "guest does not know what is installed, nor the author's tools", inside: []string{"host/guest"},

@@ -54,6 +54,7 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 		{"host/packet", "host/packet/packettest"},
 		{"host/packet/packettest", "host/runlog"},
 		{"host/tool", "host/packet"},
+		{"host/identity", "host/store"},
 		{"host/step", "host/loop"},
 		{"host/step", "host/turn"},
 		{"host/loop", "host/turn"},

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 const (
@@ -52,11 +54,13 @@ type Agent struct {
 // Names tells whether the agent may use the tool of that name.
 func (a Agent) Names(tool string) bool { return a.Tools == nil || slices.Contains(a.Tools, tool) }
 
-// CreateAgent adds an agent with all but the id and the times of the record. It
-// takes no Principal: that only operators may is the caller's to see to. It returns
-// a *FieldError for what is out of the limits, ErrExists when the name is taken, and
-// ErrFull when there are MaxAgents.
-func (s *Store) CreateAgent(ctx context.Context, record Agent) (Agent, error) {
+// CreateAgent adds an agent with all but the id and the times of the record. It is for
+// operators. It returns a *FieldError for what is out of the limits, ErrExists when the
+// name is taken, and ErrFull when there are MaxAgents.
+func (s *Store) CreateAgent(ctx context.Context, p identity.Principal, record Agent) (Agent, error) {
+	if err := may(p, identity.CreateAgent, identity.AgentKind.All()); err != nil {
+		return Agent{}, err
+	}
 	a, err := checkedAgent(record)
 	if err != nil {
 		return Agent{}, err
@@ -80,9 +84,12 @@ func (s *Store) CreateAgent(ctx context.Context, record Agent) (Agent, error) {
 
 // ChangeAgent lets change have an agent's record and keeps what it makes of it but
 // for the id and the times. change runs in a transaction and must not use the
-// Store. It takes no Principal, as CreateAgent does not. It returns ErrNotFound,
-// and a *FieldError and ErrExists as CreateAgent does.
-func (s *Store) ChangeAgent(ctx context.Context, id string, change func(*Agent)) (Agent, error) {
+// Store. It is for operators. It returns ErrNotFound, and a *FieldError and ErrExists as
+// CreateAgent does.
+func (s *Store) ChangeAgent(ctx context.Context, p identity.Principal, id string, change func(*Agent)) (Agent, error) {
+	if err := may(p, identity.ChangeAgent, agentResource(id)); err != nil {
+		return Agent{}, err
+	}
 	var a Agent
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
 		old, err := agentByID(tx, id)
@@ -110,9 +117,12 @@ func (s *Store) ChangeAgent(ctx context.Context, id string, change func(*Agent))
 	return a, nil
 }
 
-// DeleteAgent removes an agent, or returns ErrNotFound. Answers keep its id. It
-// takes no Principal, as CreateAgent does not.
-func (s *Store) DeleteAgent(ctx context.Context, id string) error {
+// DeleteAgent removes an agent, or returns ErrNotFound. Answers keep its id. It is for
+// operators.
+func (s *Store) DeleteAgent(ctx context.Context, p identity.Principal, id string) error {
+	if err := may(p, identity.DeleteAgent, agentResource(id)); err != nil {
+		return err
+	}
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		a, err := agentByID(tx, id)
 		if err != nil {
@@ -122,8 +132,11 @@ func (s *Store) DeleteAgent(ctx context.Context, id string) error {
 	})
 }
 
-// Agent returns an agent by id, or ErrNotFound.
-func (s *Store) Agent(ctx context.Context, id string) (Agent, error) {
+// Agent returns an agent by id to a user, or ErrNotFound.
+func (s *Store) Agent(ctx context.Context, p identity.Principal, id string) (Agent, error) {
+	if err := may(p, identity.ReadAgent, agentResource(id)); err != nil {
+		return Agent{}, err
+	}
 	var a Agent
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
 		a, err = agentByID(tx, id)
@@ -132,9 +145,12 @@ func (s *Store) Agent(ctx context.Context, id string) (Agent, error) {
 	return a, err
 }
 
-// Agents returns all agents in the order of their names. Records that cannot be
-// read are left out and named in the error.
-func (s *Store) Agents(ctx context.Context) ([]Agent, error) {
+// Agents returns all agents to a user, in the order of their names. Records that cannot
+// be read are left out and named in the error.
+func (s *Store) Agents(ctx context.Context, p identity.Principal) ([]Agent, error) {
+	if err := may(p, identity.ListAgents, identity.AgentKind.All()); err != nil {
+		return nil, err
+	}
 	var agents []Agent
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {

@@ -105,7 +105,7 @@ func (s *Store) BeginRun(ctx context.Context, p identity.Principal, in BeginRun)
 	}
 	var out Begun
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
-		if err := known(tx, p); err != nil {
+		if err := known(tx, p, identity.AskSession, identity.SessionKind); err != nil {
 			return err
 		}
 		if err := s.pruneRequests(tx); err != nil {
@@ -138,8 +138,9 @@ func (s *Store) Repeated(ctx context.Context, p identity.Principal, in BeginRun)
 
 // replay returns what an earlier request with the same id has begun.
 func (s *Store) replay(tx *bbolt.Tx, p identity.Principal, in BeginRun) (out Begun, err error) {
-	if in.RequestID == "" {
-		return Begun{}, nil
+	asked := identity.Resource{Kind: identity.SessionKind, Owner: p.UserID()}
+	if err := may(p, identity.AskSession, asked); err != nil || in.RequestID == "" {
+		return Begun{}, err
 	}
 	r, err := get[request](tx, tableRequests, join(p.UserID(), in.RequestID))
 	if err == ErrNotFound || err == nil && s.expired(r) {
@@ -155,7 +156,7 @@ func (s *Store) replay(tx *bbolt.Tx, p identity.Principal, in BeginRun) (out Beg
 	if out.Run, err = ownRun(tx, p, r.Run); err != nil {
 		return Begun{}, err
 	}
-	if out.Session, err = ownSession(tx, p, out.Run.Session); err != nil {
+	if out.Session, err = ownSession(tx, p, identity.ReadSession, out.Run.Session); err != nil {
 		return Begun{}, err
 	}
 	if out.UserMessage, err = ownMessage(tx, p, out.Run.UserMessage); err != nil {
@@ -214,7 +215,7 @@ func (s *Store) beginMessage(tx *bbolt.Tx, p identity.Principal, in BeginRun, no
 		out.SessionCreated = true
 		out.Session = Session{ID: s.newID("s"), Owner: p.UserID(), Title: in.NewTitle, Private: in.Private, CreatedAt: now, UpdatedAt: now}
 	} else {
-		if old, err = ownSession(tx, p, in.SessionID); err != nil {
+		if old, err = ownSession(tx, p, identity.AskSession, in.SessionID); err != nil {
 			return Session{}, err
 		}
 		out.Session = old
@@ -252,7 +253,7 @@ func beginAgain(tx *bbolt.Tx, p identity.Principal, in BeginRun, out *Begun) (Se
 		}
 	}
 	out.UserMessage = m
-	out.Session, err = ownSession(tx, p, m.Session)
+	out.Session, err = ownSession(tx, p, identity.AskSession, m.Session)
 	return out.Session, err
 }
 

@@ -66,7 +66,7 @@ func TestBeginRunRefuses(t *testing.T) {
 	}{
 		"no model":                      {ada, BeginRun{Text: "x"}, ErrInvalid},
 		"long request id":               {ada, BeginRun{RequestID: string(make([]byte, 257)), Models: models}, ErrInvalid},
-		"nobody":                        {identity.Principal{}, BeginRun{Models: models}, ErrNotFound},
+		"nobody":                        {identity.Principal{}, BeginRun{Models: models}, identity.ErrNobody},
 		"unknown session":               {ada, BeginRun{SessionID: "s_x", Models: models}, ErrNotFound},
 		"somebody else's session":       {eve, BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
 		"unknown parent":                {ada, BeginRun{SessionID: b.Session.ID, Parent: "m_x", Models: models}, ErrNotFound},

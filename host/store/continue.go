@@ -16,7 +16,7 @@ func (s *Store) beginContinued(tx *bbolt.Tx, p identity.Principal, in BeginRun, 
 	if err != nil {
 		return Session{}, err
 	}
-	if old, err = ownSession(tx, p, m.Session); err != nil {
+	if old, err = ownSession(tx, p, identity.AskSession, m.Session); err != nil {
 		return Session{}, err
 	}
 	if run := liveRun(tx, m.Session); run != "" {

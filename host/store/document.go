@@ -42,7 +42,7 @@ func (s *Store) PutDocument(ctx context.Context, p identity.Principal, record Do
 		return DocumentRecord{}, invalid("a document needs a URI of 1 to %d bytes", maxURI)
 	}
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
-		if err := known(tx, p); err != nil {
+		if err := known(tx, p, identity.AddDocument, identity.DocumentKind); err != nil {
 			return err
 		}
 		uriKey := join(p.UserID(), record.URI)
@@ -86,25 +86,21 @@ func (s *Store) placeDocument(tx *bbolt.Tx, p identity.Principal, record *Docume
 func (s *Store) Document(ctx context.Context, p identity.Principal, id string) (DocumentRecord, error) {
 	var record DocumentRecord
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
-		record, err = ownDocument(tx, p, id)
+		record, err = ownDocument(tx, p, identity.ReadDocument, id)
 		return err
 	})
 	return record, err
 }
 
-func ownDocument(tx *bbolt.Tx, p identity.Principal, id string) (DocumentRecord, error) {
-	record, err := get[DocumentRecord](tx, tableDocuments, id)
-	if err == ErrNotFound || err == nil && !p.Owns(record.Owner) {
-		return DocumentRecord{}, notFound("document", id)
-	}
-	return record, err
+func ownDocument(tx *bbolt.Tx, p identity.Principal, a identity.Action, id string) (DocumentRecord, error) {
+	return own[DocumentRecord](tx, tableDocuments, p, a, id)
 }
 
 // DocumentText returns a document's text, or ErrNotFound. It is the caller's.
 func (s *Store) DocumentText(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
 	var text []byte
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if _, err := ownDocument(tx, p, id); err != nil {
+		if _, err := ownDocument(tx, p, identity.ReadDocument, id); err != nil {
 			return err
 		}
 		text = bytes.Clone(tableDocumentTexts.in(tx).Get([]byte(id)))
@@ -117,11 +113,14 @@ func (s *Store) DocumentText(ctx context.Context, p identity.Principal, id strin
 func (s *Store) FindDocument(ctx context.Context, p identity.Principal, uri string) (DocumentRecord, error) {
 	var record DocumentRecord
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		if err := may(p, identity.ListDocuments, identity.DocumentKind.All()); err != nil {
+			return err
+		}
 		id := tableDocumentURIs.text(tx, join(p.UserID(), uri))
 		if id == "" {
 			return notFound("document", uri)
 		}
-		record, err = ownDocument(tx, p, id)
+		record, err = ownDocument(tx, p, identity.ReadDocument, id)
 		return err
 	})
 	return record, err
@@ -133,11 +132,11 @@ func (s *Store) Documents(ctx context.Context, p identity.Principal) ([]Document
 	var records []DocumentRecord
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if p.UserID() == "" {
-			return nil
+		if err := may(p, identity.ListDocuments, identity.DocumentKind.All()); err != nil {
+			return err
 		}
 		tableDocumentURIs.scan(tx, p.UserID()+"/", func(_ string, id []byte) bool {
-			record, err := ownDocument(tx, p, string(id))
+			record, err := ownDocument(tx, p, identity.ReadDocument, string(id))
 			if err != nil {
 				bad = append(bad, err)
 			} else {
@@ -153,7 +152,7 @@ func (s *Store) Documents(ctx context.Context, p identity.Principal) ([]Document
 // DeleteDocument deletes a document and its text, or returns ErrNotFound.
 func (s *Store) DeleteDocument(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
-		record, err := ownDocument(tx, p, id)
+		record, err := ownDocument(tx, p, identity.DeleteDocument, id)
 		if err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func (s *Store) addFile(ctx context.Context, p identity.Principal, record File, 
 		return File{}, invalid("a file's name has 1 to %d bytes", maxFileName)
 	}
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
-		if err := known(tx, p); err != nil {
+		if err := known(tx, p, identity.AddFile, identity.FileKind); err != nil {
 			return err
 		}
 		used, err := s.pruneFiles(tx, p)
@@ -155,6 +155,9 @@ func (s *Store) Files(ctx context.Context, p identity.Principal) ([]File, error)
 	var files []File
 	var bad error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		if err := may(p, identity.ListFiles, identity.FileKind.All()); err != nil {
+			return err
+		}
 		files, bad = filesOf(tx, p)
 		return nil
 	})
@@ -162,13 +165,10 @@ func (s *Store) Files(ctx context.Context, p identity.Principal) ([]File, error)
 }
 
 func filesOf(tx *bbolt.Tx, p identity.Principal) ([]File, error) {
-	if p.UserID() == "" {
-		return nil, nil
-	}
 	var files []File
 	var bad []error
 	for _, id := range tableOwnerFiles.tails(tx, p.UserID()+"/") {
-		f, err := ownFile(tx, p, id)
+		f, err := ownFile(tx, p, identity.ReadFile, id)
 		if err != nil {
 			bad = append(bad, err)
 			continue
@@ -183,18 +183,14 @@ func filesOf(tx *bbolt.Tx, p identity.Principal) ([]File, error) {
 func (s *Store) File(ctx context.Context, p identity.Principal, id string) (File, error) {
 	var f File
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
-		f, err = ownFile(tx, p, id)
+		f, err = ownFile(tx, p, identity.ReadFile, id)
 		return err
 	})
 	return f, err
 }
 
-func ownFile(tx *bbolt.Tx, p identity.Principal, id string) (File, error) {
-	f, err := get[File](tx, tableFiles, id)
-	if err == ErrNotFound || err == nil && !p.Owns(f.Owner) {
-		return File{}, notFound("file", id)
-	}
-	return f, err
+func ownFile(tx *bbolt.Tx, p identity.Principal, a identity.Action, id string) (File, error) {
+	return own[File](tx, tableFiles, p, a, id)
 }
 
 // FileText returns a file's text, which is empty for a picture, or ErrNotFound. It
@@ -216,7 +212,7 @@ func (s *Store) FilePicture(ctx context.Context, p identity.Principal, id string
 func (s *Store) fileContent(ctx context.Context, p identity.Principal, kind table, id string) ([]byte, error) {
 	var content []byte
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if _, err := ownFile(tx, p, id); err != nil {
+		if _, err := ownFile(tx, p, identity.ReadFile, id); err != nil {
 			return err
 		}
 		content = bytes.Clone(kind.in(tx).Get([]byte(id)))
@@ -229,7 +225,7 @@ func (s *Store) fileContent(ctx context.Context, p identity.Principal, kind tabl
 // Messages that carry it keep its name.
 func (s *Store) DeleteFile(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
-		f, err := ownFile(tx, p, id)
+		f, err := ownFile(tx, p, identity.DeleteFile, id)
 		if err != nil {
 			return err
 		}
@@ -261,7 +257,7 @@ func carry(tx *bbolt.Tx, p identity.Principal, session string, ids []string) ([]
 		if slices.Contains(ids[:i], id) {
 			return nil, invalid("file %s is named twice", id)
 		}
-		f, err := ownFile(tx, p, id)
+		f, err := ownFile(tx, p, identity.ReadFile, id)
 		if err != nil {
 			return nil, err
 		}

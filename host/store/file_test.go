@@ -121,7 +121,7 @@ func TestRemovingAUserRemovesMemoriesAndFiles(t *testing.T) {
 	addMemory(t, s, ada, "I drink tea.")
 	sendFiles(t, s, ada, "", addFile(t, s, ada, "a", "1").ID)
 	addFile(t, s, ada, "unsent", "2")
-	if err := s.RemoveUser(t.Context(), ada.UserID()); err != nil {
+	if err := s.RemoveUser(t.Context(), anOperator, ada.UserID()); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles, tableAgents, tableAgentNames} {

@@ -6,10 +6,14 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
-// known returns ErrNotFound unless the principal's user exists, so that nothing
-// is written for somebody who was removed.
-func known(tx *bbolt.Tx, p identity.Principal) error {
-	if p.UserID() == "" || !tableUsers.has(tx, p.UserID()) {
+// known lets a principal make a record of its own, by action. It returns ErrNotFound
+// unless the principal's user exists, so that nothing is written for somebody who was
+// removed.
+func known(tx *bbolt.Tx, p identity.Principal, a identity.Action, k identity.Kind) error {
+	if err := may(p, a, identity.Resource{Kind: k, Owner: p.UserID()}); err != nil {
+		return err
+	}
+	if !tableUsers.has(tx, p.UserID()) {
 		return notFound("user", p.UserID())
 	}
 	return nil

@@ -48,7 +48,7 @@ func (s *Store) AddMemory(ctx context.Context, p identity.Principal, record Memo
 		return Memory{}, false, err
 	}
 	err = s.update(ctx, func(tx *bbolt.Tx) error {
-		if err := known(tx, p); err != nil {
+		if err := known(tx, p, identity.AddMemory, identity.MemoryKind); err != nil {
 			return err
 		}
 		known, _ := memoriesOf(tx, p) // one that cannot be read is not the same
@@ -94,6 +94,9 @@ func (s *Store) Memories(ctx context.Context, p identity.Principal) ([]Memory, e
 	var memories []Memory
 	var bad error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		if err := may(p, identity.ListMemories, identity.MemoryKind.All()); err != nil {
+			return err
+		}
 		memories, bad = memoriesOf(tx, p)
 		return nil
 	})
@@ -101,13 +104,10 @@ func (s *Store) Memories(ctx context.Context, p identity.Principal) ([]Memory, e
 }
 
 func memoriesOf(tx *bbolt.Tx, p identity.Principal) ([]Memory, error) {
-	if p.UserID() == "" {
-		return nil, nil
-	}
 	var memories []Memory
 	var bad []error
 	for _, id := range tableOwnerMemories.tails(tx, p.UserID()+"/") {
-		m, err := ownMemory(tx, p, id)
+		m, err := ownMemory(tx, p, identity.ReadMemory, id)
 		if err != nil {
 			bad = append(bad, err)
 			continue
@@ -120,12 +120,8 @@ func memoriesOf(tx *bbolt.Tx, p identity.Principal) ([]Memory, error) {
 	return memories, errors.Join(bad...)
 }
 
-func ownMemory(tx *bbolt.Tx, p identity.Principal, id string) (Memory, error) {
-	m, err := get[Memory](tx, tableMemories, id)
-	if err == ErrNotFound || err == nil && !p.Owns(m.Owner) {
-		return Memory{}, notFound("memory", id)
-	}
-	return m, err
+func ownMemory(tx *bbolt.Tx, p identity.Principal, a identity.Action, id string) (Memory, error) {
+	return own[Memory](tx, tableMemories, p, a, id)
 }
 
 // UpdateMemory gives a memory another text; plugin is who wrote it, "" for the
@@ -138,7 +134,7 @@ func (s *Store) UpdateMemory(ctx context.Context, p identity.Principal, id, text
 	}
 	var m Memory
 	err = s.update(ctx, func(tx *bbolt.Tx) (err error) {
-		if m, err = ownMemory(tx, p, id); err != nil {
+		if m, err = ownMemory(tx, p, identity.ChangeMemory, id); err != nil {
 			return err
 		}
 		m.Text, m.Plugin, m.Labels, m.UpdatedAt = text, plugin, labels, s.clock()
@@ -155,7 +151,7 @@ func (s *Store) UpdateMemory(ctx context.Context, p identity.Principal, id, text
 func (s *Store) DeleteMemory(ctx context.Context, p identity.Principal, id string) (Memory, error) {
 	var m Memory
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
-		if m, err = ownMemory(tx, p, id); err != nil {
+		if m, err = ownMemory(tx, p, identity.DeleteMemory, id); err != nil {
 			return err
 		}
 		return deleteMemory(tx, m.Owner, id)

@@ -138,11 +138,7 @@ func (s *Store) Message(ctx context.Context, p identity.Principal, id string) (M
 }
 
 func ownMessage(tx *bbolt.Tx, p identity.Principal, id string) (Message, error) {
-	message, err := get[Message](tx, tableMessages, id)
-	if err == ErrNotFound || err == nil && !p.Owns(message.Owner) {
-		return Message{}, notFound("message", id)
-	}
-	return message, err
+	return own[Message](tx, tableMessages, p, identity.ReadMessage, id)
 }
 
 // sessionMessage returns a message of the session, or ErrNotFound.
@@ -171,7 +167,7 @@ func (s *Store) Messages(ctx context.Context, p identity.Principal, sessionID st
 	var messages []Message
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if _, err := ownSession(tx, p, sessionID); err != nil {
+		if _, err := ownSession(tx, p, identity.ReadSession, sessionID); err != nil {
 			return err
 		}
 		for _, id := range tableSessionMsgs.tails(tx, sessionID+"/") {
@@ -192,7 +188,7 @@ func (s *Store) Messages(ctx context.Context, p identity.Principal, sessionID st
 func (s *Store) Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]Message, error) {
 	var path []Message
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		session, err := ownSession(tx, p, sessionID)
+		session, err := ownSession(tx, p, identity.ReadSession, sessionID)
 		if err != nil {
 			return err
 		}

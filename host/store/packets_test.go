@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 func TestAppendRefusesGapsRepeatsAndOtherEpochs(t *testing.T) {
@@ -134,7 +136,7 @@ func TestReplaceRunBeginsANewEpoch(t *testing.T) {
 	if err := s.AppendPackets(t.Context(), run, 1, packetsFrom(run, 1, 5)); err != nil {
 		t.Fatal(err)
 	}
-	unfinished, err := s.UnfinishedRuns(t.Context())
+	unfinished, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
 	if err != nil || len(unfinished) != 1 || unfinished[0].ID != run || unfinished[0].LastSeq != 5 {
 		t.Fatalf("unfinished are %+v, %v", unfinished, err)
 	}
@@ -156,7 +158,8 @@ func TestReplaceRunBeginsANewEpoch(t *testing.T) {
 	}
 	expectError(t, s.AppendPackets(t.Context(), run, 1, packetsFrom(run, 6, 1)), ErrEpoch)
 	expectError(t, s.ReplaceRun(t.Context(), run, 3, nil, f), ErrFinished)
-	if unfinished, err := s.UnfinishedRuns(t.Context()); err != nil || len(unfinished) != 0 {
+	unfinished, err = s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
+	if err != nil || len(unfinished) != 0 {
 		t.Errorf("unfinished are %+v, %v", unfinished, err)
 	}
 	expectSound(t, s)

@@ -242,7 +242,7 @@ func compareAcknowledged(t *testing.T, s *Store, all *acknowledged) {
 // recoverRuns ends what the kill cut off, as the host does when it starts.
 func recoverRuns(t *testing.T, s *Store, all *acknowledged) {
 	t.Helper()
-	runs, err := s.UnfinishedRuns(t.Context())
+	runs, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
 	if err != nil {
 		t.Fatal(err)
 	}

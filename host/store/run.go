@@ -83,7 +83,7 @@ func (s *Store) LatestRun(ctx context.Context, p identity.Principal, sessionID s
 func (s *Store) sessionRun(ctx context.Context, p identity.Principal, sessionID string, which func(*bbolt.Tx, string) string) (Run, error) {
 	var run Run
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if _, err := ownSession(tx, p, sessionID); err != nil {
+		if _, err := ownSession(tx, p, identity.ReadSession, sessionID); err != nil {
 			return err
 		}
 		id := which(tx, sessionID)
@@ -98,10 +98,7 @@ func (s *Store) sessionRun(ctx context.Context, p identity.Principal, sessionID 
 }
 
 func ownRun(tx *bbolt.Tx, p identity.Principal, id string) (Run, error) {
-	run, err := get[Run](tx, tableRuns, id)
-	if err == ErrNotFound || err == nil && !p.Owns(run.Owner) {
-		return Run{}, notFound("run", id)
-	}
+	run, err := own[Run](tx, tableRuns, p, identity.ReadRun, id)
 	if err == nil && run.Live() {
 		run.LastSeq = lastPacket(tx, id)
 	}
@@ -119,9 +116,12 @@ func liveRun(tx *bbolt.Tx, sessionID string) string {
 }
 
 // UnfinishedRuns returns all runs that have not ended, of all users, oldest
-// first. After a start these are the runs that a crash cut off. Runs that cannot
-// be read are left out and named in the error.
-func (s *Store) UnfinishedRuns(ctx context.Context) ([]Run, error) {
+// first. After a start these are the runs that a crash cut off, and only the host may
+// see them. Runs that cannot be read are left out and named in the error.
+func (s *Store) UnfinishedRuns(ctx context.Context, p identity.Principal) ([]Run, error) {
+	if err := may(p, identity.RecoverRuns, identity.RunKind.All()); err != nil {
+		return nil, err
+	}
 	var runs []Run
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {

@@ -29,18 +29,14 @@ type Session struct {
 func (s *Store) Session(ctx context.Context, p identity.Principal, id string) (Session, error) {
 	var session Session
 	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
-		session, err = ownSession(tx, p, id)
+		session, err = ownSession(tx, p, identity.ReadSession, id)
 		return err
 	})
 	return session, err
 }
 
-func ownSession(tx *bbolt.Tx, p identity.Principal, id string) (Session, error) {
-	session, err := get[Session](tx, tableSessions, id)
-	if err == ErrNotFound || err == nil && !p.Owns(session.Owner) {
-		return Session{}, notFound("session", id)
-	}
-	return session, err
+func ownSession(tx *bbolt.Tx, p identity.Principal, a identity.Action, id string) (Session, error) {
+	return own[Session](tx, tableSessions, p, a, id)
 }
 
 // Sessions returns the principal's sessions, the pinned ones first and of each kind the
@@ -51,13 +47,13 @@ func (s *Store) Sessions(ctx context.Context, p identity.Principal, limit int, b
 	var sessions []Session
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if p.UserID() == "" {
-			return nil
+		if err := may(p, identity.ListSessions, identity.SessionKind.All()); err != nil {
+			return err
 		}
 		prefix := p.UserID() + "/"
 		end := prefix + "~" // sorts after every digit, and after pinned
 		if before != "" {
-			session, err := ownSession(tx, p, before)
+			session, err := ownSession(tx, p, identity.ReadSession, before)
 			if err != nil {
 				return err
 			}
@@ -68,7 +64,7 @@ func (s *Store) Sessions(ctx context.Context, p identity.Principal, limit int, b
 			if limit > 0 && len(sessions) == limit {
 				return nil
 			}
-			session, err := ownSession(tx, p, lastPart(string(k)))
+			session, err := ownSession(tx, p, identity.ReadSession, lastPart(string(k)))
 			if err != nil {
 				bad = append(bad, err)
 				continue
@@ -123,7 +119,7 @@ func putSession(tx *bbolt.Tx, old, session Session) error {
 func (s *Store) RenameSession(ctx context.Context, p identity.Principal, id, title string) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
-		if session, err = ownSession(tx, p, id); err != nil {
+		if session, err = ownSession(tx, p, identity.ChangeSession, id); err != nil {
 			return err
 		}
 		session.Title = title
@@ -137,7 +133,7 @@ func (s *Store) RenameSession(ctx context.Context, p identity.Principal, id, tit
 func (s *Store) PinSession(ctx context.Context, p identity.Principal, id string, pin bool) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
-		if session, err = ownSession(tx, p, id); err != nil {
+		if session, err = ownSession(tx, p, identity.ChangeSession, id); err != nil {
 			return err
 		}
 		old := session
@@ -152,7 +148,7 @@ func (s *Store) PinSession(ctx context.Context, p identity.Principal, id string,
 // stop the run first.
 func (s *Store) DeleteSession(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
-		session, err := ownSession(tx, p, id)
+		session, err := ownSession(tx, p, identity.DeleteSession, id)
 		if err != nil {
 			return err
 		}
@@ -194,7 +190,7 @@ func deleteSession(tx *bbolt.Tx, orderKey, id string) error {
 func (s *Store) SelectLeaf(ctx context.Context, p identity.Principal, sessionID, messageID string) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
-		if session, err = ownSession(tx, p, sessionID); err != nil {
+		if session, err = ownSession(tx, p, identity.ChangeSession, sessionID); err != nil {
 			return err
 		}
 		if _, err = sessionMessage(tx, sessionID, messageID); err != nil {

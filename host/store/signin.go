@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
 // CookieLifetime is how long a signed-in browser stays signed in.
@@ -29,8 +31,14 @@ type credential struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// CreateLink makes a one-time sign-in token for the user, valid for ttl.
-func (s *Store) CreateLink(ctx context.Context, userID string, ttl time.Duration) (token string, expires time.Time, err error) {
+// CreateLink makes a one-time sign-in token for the user, valid for ttl. It is for
+// operators and the host, since whoever has the token is that user.
+func (s *Store) CreateLink(
+	ctx context.Context, p identity.Principal, userID string, ttl time.Duration,
+) (token string, expires time.Time, err error) {
+	if err := may(p, identity.LinkUser, userResource(userID)); err != nil {
+		return "", time.Time{}, err
+	}
 	token, expires = newSecret(), s.clock().Add(ttl)
 	err = s.update(ctx, func(tx *bbolt.Tx) error {
 		if _, err := userByID(tx, userID); err != nil {
@@ -66,6 +74,9 @@ func (s *Store) RedeemLink(ctx context.Context, token string) (cookie string, us
 		if user, err = userByID(tx, link.User); err != nil {
 			return err
 		}
+		if err := may(user.Principal(identity.Link), identity.RedeemLink, user.resource()); err != nil {
+			return err
+		}
 		if err := tableLinks.delete(tx, digest(token)); err != nil {
 			return err
 		}
@@ -95,13 +106,31 @@ func (s *Store) UserByCookie(ctx context.Context, cookie string) (User, error) {
 	return user, err
 }
 
-// RevokeCookie signs the cookie out. An unknown one is no error.
-func (s *Store) RevokeCookie(ctx context.Context, cookie string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error { return tableCookies.delete(tx, digest(cookie)) })
+// RevokeCookie signs the principal's cookie out. An unknown one is no error; another
+// user's is ErrNotFound.
+func (s *Store) RevokeCookie(ctx context.Context, p identity.Principal, cookie string) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		c, err := get[credential](tx, tableCookies, digest(cookie))
+		if err == nil {
+			err = may(p, identity.SignOut, userResource(c.User))
+		}
+		if err == ErrNotFound {
+			return nil
+		}
+		var bad *RecordError
+		if err != nil && !errors.As(err, &bad) { // one that cannot be read lets nobody in
+			return err
+		}
+		return tableCookies.delete(tx, digest(cookie))
+	})
 }
 
-// RevokeUser makes every link and cookie of the user invalid.
-func (s *Store) RevokeUser(ctx context.Context, user string) error {
+// RevokeUser makes every link and cookie of the user invalid, for themselves or an
+// operator.
+func (s *Store) RevokeUser(ctx context.Context, p identity.Principal, user string) error {
+	if err := may(p, identity.RevokeUser, userResource(user)); err != nil {
+		return err
+	}
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		return deleteCredentials(tx, func(c credential) bool { return c.User == user })
 	})

@@ -76,9 +76,13 @@ func expectSound(t interface {
 	}
 }
 
+// anOperator is an operator of no account, for what only operators may do.
+var anOperator = identity.New(identity.Account{ID: "u_operator", Roles: []identity.Role{identity.Operator}},
+	identity.Command)
+
 func newUser(t *testing.T, s *Store, name string) identity.Principal {
 	t.Helper()
-	u, err := s.CreateUser(t.Context(), name, false)
+	u, err := s.CreateUser(t.Context(), anOperator, name, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +225,7 @@ func TestCancelledContextChangesNothing(t *testing.T) {
 	s := openTest(t, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.CreateUser(ctx, "ada", false)
+	_, err := s.CreateUser(ctx, anOperator, "ada", false)
 	expectError(t, err, context.Canceled)
 	_, err = s.UserByName(t.Context(), "ada")
 	expectError(t, err, ErrNotFound)
@@ -262,7 +266,7 @@ func TestSpoiledRunDoesNotKeepItsSessionBusy(t *testing.T) {
 	p := newUser(t, s, "ada")
 	b := ask(t, s, p, "", "one")
 	spoil(t, s, tableRuns, b.Run.ID)
-	_, err := s.UnfinishedRuns(t.Context())
+	_, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
 	var bad *RecordError
 	if !errors.As(err, &bad) || bad.Key != b.Run.ID {
 		t.Errorf("got %v, want a *RecordError that names the run", err)

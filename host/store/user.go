@@ -37,9 +37,12 @@ func (u User) Principal(origin identity.Origin) identity.Principal {
 	return identity.New(identity.Account{ID: u.ID, Roles: roles}, origin)
 }
 
-// CreateUser adds a user. It returns ErrExists when the name is taken and
-// ErrInvalid when it is not a name.
-func (s *Store) CreateUser(ctx context.Context, name string, operator bool) (User, error) {
+// CreateUser adds a user, for an operator or the host. It returns ErrExists when the
+// name is taken and ErrInvalid when it is not a name.
+func (s *Store) CreateUser(ctx context.Context, p identity.Principal, name string, operator bool) (User, error) {
+	if err := may(p, identity.CreateUser, identity.UserKind.All()); err != nil {
+		return User{}, err
+	}
 	var user User
 	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
 		user, err = s.createUser(tx, name, operator)
@@ -74,17 +77,20 @@ func validName(name string) bool {
 	return true
 }
 
-// Users returns all users, oldest first, to an operator, and to anybody else
-// only themselves.
+// Users returns all users, oldest first. It is for operators and the host. Records that
+// cannot be read are left out and named in the error.
 func (s *Store) Users(ctx context.Context, p identity.Principal) ([]User, error) {
 	var users []User
 	var bad []error
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
+		if err := may(p, identity.ListUsers, identity.UserKind.All()); err != nil {
+			return err
+		}
 		tableUsers.scan(tx, "", func(key string, data []byte) bool {
 			user, err := decode[User](tableUsers, key, data)
 			if err != nil {
 				bad = append(bad, err)
-			} else if p.Operator() || p.Owns(user.ID) {
+			} else {
 				users = append(users, user)
 			}
 			return true
@@ -134,7 +140,8 @@ func (s *Store) EnsureOwner(ctx context.Context) (user User, created bool, err e
 	if user, err = s.UserByName(ctx, OwnerName); !errors.Is(err, ErrNotFound) {
 		return user, false, err
 	}
-	if user, err = s.CreateUser(ctx, OwnerName, true); errors.Is(err, ErrExists) {
+	user, err = s.CreateUser(ctx, identity.ForHost("create the owner at the first start"), OwnerName, true)
+	if errors.Is(err, ErrExists) {
 		user, err = s.UserByName(ctx, OwnerName) // somebody was faster
 		return user, false, err
 	}
@@ -142,10 +149,13 @@ func (s *Store) EnsureOwner(ctx context.Context) (user User, created bool, err e
 }
 
 // RemoveUser removes a user with all that is theirs: sign-in, sessions, runs,
-// documents, memories and files. It returns ErrNotFound, ErrLastOperator, and a *BusyError
+// documents, memories and files. It is for operators. It returns ErrNotFound, ErrLastOperator, and a *BusyError
 // while one of their runs is live. An index over documents has to be told by
 // the caller.
-func (s *Store) RemoveUser(ctx context.Context, id string) error {
+func (s *Store) RemoveUser(ctx context.Context, p identity.Principal, id string) error {
+	if err := may(p, identity.RemoveUser, userResource(id)); err != nil {
+		return err
+	}
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		user, err := userByID(tx, id)
 		if err != nil {

@@ -27,15 +27,15 @@ func TestEnsureOwnerCreatesOneOperatorOnce(t *testing.T) {
 func TestUserNames(t *testing.T) {
 	s := openTest(t, Options{})
 	for _, good := range []string{"ada", "Grace.Hopper-1", "żółw", "a@b", strings.Repeat("x", 64)} {
-		if _, err := s.CreateUser(t.Context(), good, false); err != nil {
+		if _, err := s.CreateUser(t.Context(), anOperator, good, false); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for _, bad := range []string{"", "a b", "a/b", "a\n", strings.Repeat("x", 65), "\xff"} {
-		_, err := s.CreateUser(t.Context(), bad, false)
+		_, err := s.CreateUser(t.Context(), anOperator, bad, false)
 		expectError(t, err, ErrInvalid)
 	}
-	_, err := s.CreateUser(t.Context(), "ADA", false)
+	_, err := s.CreateUser(t.Context(), anOperator, "ADA", false)
 	expectError(t, err, ErrExists)
 	if u, err := s.UserByName(t.Context(), "Ada"); err != nil || u.Name != "ada" {
 		t.Errorf("got %+v, %v", u, err)
@@ -43,21 +43,24 @@ func TestUserNames(t *testing.T) {
 	expectSound(t, s)
 }
 
-func TestOnlyOperatorsSeeOtherUsers(t *testing.T) {
+func TestUsersAreListedToOperatorsAndTheHost(t *testing.T) {
 	s := openTest(t, Options{})
 	owner, _, err := s.EnsureOwner(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ada := newUser(t, s, "ada")
-	for _, c := range []struct {
-		p    identity.Principal
-		want int
-	}{{owner.Principal(identity.Command), 2}, {ada, 1}, {identity.Principal{}, 0}} {
-		users, err := s.Users(t.Context(), c.p)
-		if err != nil || len(users) != c.want {
-			t.Errorf("%+v sees %v, %v, want %d", c.p, users, err, c.want)
+	for _, p := range []identity.Principal{owner.Principal(identity.Command), identity.ForHost("a test")} {
+		if users, err := s.Users(t.Context(), p); err != nil || len(users) != 2 {
+			t.Errorf("%s sees %v, %v", p, users, err)
 		}
+	}
+	for _, p := range []identity.Principal{ada, identity.ForUser(owner.ID, "a test")} {
+		users, err := s.Users(t.Context(), p)
+		if len(users) != 0 {
+			t.Errorf("%s sees %v", p, users)
+		}
+		expectError(t, err, identity.ErrForbidden)
 	}
 }
 
@@ -67,7 +70,7 @@ func TestRemoveUserLeavesNothingOfThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectError(t, s.RemoveUser(t.Context(), owner.ID), ErrLastOperator)
+	expectError(t, s.RemoveUser(t.Context(), anOperator, owner.ID), ErrLastOperator)
 	ada := newUser(t, s, "ada")
 	grace := newUser(t, s, "grace")
 	cookie := signIn(t, s, ada)
@@ -77,9 +80,9 @@ func TestRemoveUserLeavesNothingOfThem(t *testing.T) {
 	if _, err := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a/b.md"}, []byte("text")); err != nil {
 		t.Fatal(err)
 	}
-	expectError(t, s.RemoveUser(t.Context(), ada.UserID()), ErrBusy)
+	expectError(t, s.RemoveUser(t.Context(), anOperator, ada.UserID()), ErrBusy)
 	complete(t, s, b, "hi")
-	if err := s.RemoveUser(t.Context(), ada.UserID()); err != nil {
+	if err := s.RemoveUser(t.Context(), anOperator, ada.UserID()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.UserByCookie(t.Context(), cookie)
@@ -95,7 +98,7 @@ func TestRemoveUserLeavesNothingOfThem(t *testing.T) {
 // signIn goes through a link and returns the cookie.
 func signIn(t *testing.T, s *Store, p identity.Principal) string {
 	t.Helper()
-	token, _, err := s.CreateLink(t.Context(), p.UserID(), time.Hour)
+	token, _, err := s.CreateLink(t.Context(), anOperator, p.UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +112,7 @@ func signIn(t *testing.T, s *Store, p identity.Principal) string {
 func TestLinkIsGoodForOneBrowserOnly(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
-	token, _, err := s.CreateLink(t.Context(), ada.UserID(), time.Hour)
+	token, _, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +137,7 @@ func TestLinkIsGoodForOneBrowserOnly(t *testing.T) {
 	}
 	_, _, err = s.RedeemLink(t.Context(), "made-up")
 	expectError(t, err, ErrBadLink)
-	_, _, err = s.CreateLink(t.Context(), "u_nobody", time.Hour)
+	_, _, err = s.CreateLink(t.Context(), anOperator, "u_nobody", time.Hour)
 	expectError(t, err, ErrNotFound)
 }
 
@@ -142,7 +145,7 @@ func TestLinksAndCookiesExpire(t *testing.T) {
 	clock := newClock()
 	s := openTest(t, Options{Now: clock.now})
 	ada := newUser(t, s, "ada")
-	token, expires, err := s.CreateLink(t.Context(), ada.UserID(), time.Hour)
+	token, expires, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
 	if err != nil || !expires.Equal(clock.now().Add(time.Hour)) {
 		t.Fatalf("expires %v, %v", expires, err)
 	}
@@ -162,7 +165,7 @@ func TestRevokedCookieIsSignedOut(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
 	cookie, other := signIn(t, s, ada), signIn(t, s, ada)
-	if err := s.RevokeCookie(t.Context(), cookie); err != nil {
+	if err := s.RevokeCookie(t.Context(), ada, cookie); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.UserByCookie(t.Context(), cookie)
@@ -175,7 +178,7 @@ func TestRevokedCookieIsSignedOut(t *testing.T) {
 func TestSecretsAreNotInTheFile(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
-	token, _, err := s.CreateLink(t.Context(), ada.UserID(), time.Hour)
+	token, _, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

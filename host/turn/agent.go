@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -14,11 +15,13 @@ import (
 // that is not there is refused. An answer that is written again or goes on is
 // worth more than its agent: where that was removed, in loses it and the default
 // answers, with a notice.
-func (s *Service) agent(ctx context.Context, in *store.BeginRun) (store.Agent, []packet.Notice, error) {
+func (s *Service) agent(
+	ctx context.Context, p identity.Principal, in *store.BeginRun,
+) (store.Agent, []packet.Notice, error) {
 	if in.Agent == "" {
 		return store.Agent{}, nil, nil
 	}
-	a, err := s.Store.Agent(ctx, in.Agent)
+	a, err := s.Store.Agent(ctx, p, in.Agent)
 	switch {
 	case err == nil:
 		return a, nil, nil

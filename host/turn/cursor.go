@@ -28,7 +28,7 @@ type Cursor struct {
 // Open returns a cursor after a place in a run's log. epoch 0 means whichever
 // there is. A run that is not p's is unknown_run.
 func (s *Service) Open(ctx context.Context, p identity.Principal, run string, epoch, after int64) (*Cursor, error) {
-	if l, ok := s.find(p, run); ok {
+	if l, ok := s.find(p, identity.ReadRun, run); ok {
 		c := &Cursor{log: l.log}
 		c.seek(l.log.Epoch(), epoch, after)
 		return c, nil
@@ -37,7 +37,7 @@ func (s *Service) Open(ctx context.Context, p identity.Principal, run string, ep
 	if err != nil {
 		return nil, s.fault(err, CodeUnknownRun)
 	}
-	if l, ok := s.find(p, run); ok { // it began between the two looks
+	if l, ok := s.find(p, identity.ReadRun, run); ok { // it began between the two looks
 		c := &Cursor{log: l.log}
 		c.seek(l.log.Epoch(), epoch, after)
 		return c, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -63,7 +64,7 @@ var sentences = map[string]string{
 }
 
 // fault turns an error of the store into one for a person; missing says what it
-// was that could not be found. It returns nil for nil.
+// was that could not be found. It returns nil for nil, and a refusal of identity as it is.
 func (s *Service) fault(err error, missing string) error {
 	var busy *store.BusyError
 	switch {
@@ -72,6 +73,8 @@ func (s *Service) fault(err error, missing string) error {
 	case errors.As(err, &busy):
 		return &Error{Code: CodeBusy, Message: "An answer is being written in this conversation. Stop it or wait.", Run: busy.Run, Err: err}
 	case errors.Is(err, store.ErrNothingHeld):
+		return err
+	case errors.Is(err, identity.ErrNobody), errors.Is(err, identity.ErrForbidden):
 		return err
 	case errors.Is(err, store.ErrConflict):
 		return &Error{Code: CodeConflict, Message: "This request id was used for another request.", Err: err}

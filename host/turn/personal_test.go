@@ -177,7 +177,7 @@ func TestALongFileIsListedAndReadByATool(t *testing.T) {
 func TestFilesThatAreNotThereAreRefusedBeforeAnythingIsStored(t *testing.T) {
 	f := withPersonalTools(t)
 	file := f.attach("a.txt", "a")
-	other, err := f.store.CreateUser(t.Context(), "eve", false)
+	other, err := f.store.CreateUser(t.Context(), anOperator, "eve", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func TestAnothersPictureIsRefused(t *testing.T) {
 	f := newFixture(t)
 	f.server.Answer(func(llmtest.Request) *llmtest.Reply { return llmtest.Answer().Text("x") })
 	boat := f.attachPicture("boat.png", []byte("x"))
-	eve, err := f.store.CreateUser(t.Context(), "eve", false)
+	eve, err := f.store.CreateUser(t.Context(), anOperator, "eve", false)
 	if err != nil {
 		t.Fatal(err)
 	}

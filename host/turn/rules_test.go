@@ -376,7 +376,7 @@ func TestBadRequestsAreRefusedAndStoreNothing(t *testing.T) {
 	if sessions, err := f.store.Sessions(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
 		t.Errorf("%d sessions, %v", len(sessions), err)
 	}
-	other, err := f.store.CreateUser(t.Context(), "other", false)
+	other, err := f.store.CreateUser(t.Context(), anOperator, "other", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,6 +77,10 @@ type Ack struct {
 // Send takes a message. When it returns without an error the message is on disk
 // and the run goes on by itself, whoever watches.
 func (s *Service) Send(ctx context.Context, p identity.Principal, in Send) (Ack, error) {
+	asked := identity.Resource{Kind: identity.SessionKind, Owner: p.UserID()}
+	if err := identity.Authorize(p, identity.AskSession, asked); err != nil {
+		return Ack{}, err
+	}
 	if err := checkText(in.Text); err != nil {
 		return Ack{}, err
 	}
@@ -285,7 +289,7 @@ func (s *Service) begin(
 	ctx context.Context, p identity.Principal, in store.BeginRun, names []string, sel selection, missing string,
 	notices ...packet.Notice,
 ) (Ack, error) {
-	agent, ofAgent, err := s.agent(ctx, &in)
+	agent, ofAgent, err := s.agent(ctx, p, &in)
 	if err != nil {
 		return Ack{}, err
 	}

@@ -145,19 +145,23 @@ func (s *Service) Close(ctx context.Context) error {
 	}
 }
 
-// find returns a live run of p.
-func (s *Service) find(p identity.Principal, run string) (*liveRun, bool) {
+// find returns a live run to which p may do the action.
+func (s *Service) find(p identity.Principal, a identity.Action, run string) (*liveRun, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := s.live[run]
-	return l, ok && l.owner == p.UserID()
+	if !ok {
+		return nil, false
+	}
+	of := identity.Resource{Kind: identity.RunKind, ID: run, Owner: l.owner}
+	return l, identity.Authorize(p, a, of) == nil
 }
 
 // Stop ends a run, or one model of it, as cancelled by the person. What was
 // produced is kept. Stopping what has ended is no error; a run that is not p's
 // is unknown_run.
 func (s *Service) Stop(ctx context.Context, p identity.Principal, run string, model *int) error {
-	l, ok := s.find(p, run)
+	l, ok := s.find(p, identity.StopRun, run)
 	if !ok {
 		_, err := s.Store.Run(ctx, p, run)
 		return s.fault(err, CodeUnknownRun)
@@ -174,8 +178,12 @@ func (s *Service) Stop(ctx context.Context, p identity.Principal, run string, mo
 }
 
 // StopAll ends all live runs of a user as Stop does, and returns when their outcomes are
-// persisted, or with ctx.Err() when ctx is done first.
-func (s *Service) StopAll(ctx context.Context, user string) error {
+// persisted, or with ctx.Err() when ctx is done first. It is for the user and for operators.
+func (s *Service) StopAll(ctx context.Context, p identity.Principal, user string) error {
+	whose := identity.Resource{Kind: identity.UserKind, ID: user, Owner: user}
+	if err := identity.Authorize(p, identity.StopRuns, whose); err != nil {
+		return err
+	}
 	var runs []*liveRun
 	s.mu.Lock()
 	for _, l := range s.live {
@@ -215,18 +223,20 @@ func (s *Service) Live(ctx context.Context, p identity.Principal, session string
 	if err != nil {
 		return nil, "", s.fault(err, CodeInternal)
 	}
-	if l, ok := s.find(p, run.ID); ok {
+	if l, ok := s.find(p, identity.ReadRun, run.ID); ok {
 		live = []LiveRun{{run.ID, l.log.Epoch()}}
 	}
 	return live, run.ID, nil
 }
 
 // Wait returns when the outcome of a live run is persisted, at once for one that
-// is not live, and with ctx.Err() when ctx is done first.
+// is not live, and with ctx.Err() when ctx is done first. A run that is not p's is
+// unknown_run.
 func (s *Service) Wait(ctx context.Context, p identity.Principal, run string) error {
-	l, ok := s.find(p, run)
+	l, ok := s.find(p, identity.ReadRun, run)
 	if !ok {
-		return nil
+		_, err := s.Store.Run(ctx, p, run)
+		return s.fault(err, CodeUnknownRun)
 	}
 	select {
 	case <-l.done:

@@ -26,6 +26,10 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
+// anOperator is an operator of no account, for what only operators may do.
+var anOperator = identity.New(identity.Account{ID: "u_operator", Roles: []identity.Role{identity.Operator}},
+	identity.Command)
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for a run to go on or to end: more than any machine

@@ -463,7 +463,7 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 		}
 	}
 	if c.removed {
-		if err := f.store.DeleteAgent(t.Context(), agent); err != nil {
+		if err := f.store.DeleteAgent(t.Context(), anOperator, agent); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -82,7 +82,7 @@ func ollamaServer(t *testing.T) *httptest.Server {
 func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
 	server := ollamaServer(t)
 	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: config.ProviderOllama}}})
-	if err := c.Refresh(t.Context()); err != nil {
+	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
 	m, err := c.Get("qwen3:8b")
@@ -104,15 +104,15 @@ func TestAnOllamaThatIsFoundIsAddedAsOne(t *testing.T) {
 		server := ollamaServer(t)
 		models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 		c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: config.ProviderOllama}}})
-		if err := c.Refresh(t.Context()); err != nil {
+		if err := c.Refresh(t.Context(), anOperator); err != nil {
 			t.Fatal(err)
 		}
-		e := c.Entries()[0]
+		e := entries(c)[0]
 		add := config.Model{Name: e.Name, BaseURL: e.BaseURL, Model: e.Model}
 		if says {
 			add.Provider = config.Provider(e.Provider)
 		}
-		if err := c.Add(add); err != nil {
+		if err := c.Add(anOperator, add); err != nil {
 			t.Fatal(err)
 		}
 		m, err := c.Get(e.Name)
@@ -122,7 +122,7 @@ func TestAnOllamaThatIsFoundIsAddedAsOne(t *testing.T) {
 		if got := said(t, m); got != "Hello." || m.Info().Provider != "ollama" {
 			t.Errorf("with the provider %v: said %q, %+v", says, got, m.Info())
 		}
-		if list := c.Entries(); list[0].Origin != catalog.Added || len(list) != 2 {
+		if list := entries(c); list[0].Origin != catalog.Added || len(list) != 2 {
 			t.Errorf("with the provider %v: %+v", says, list)
 		}
 		closeStore()
@@ -220,8 +220,10 @@ func TestSeldomSettingsOutliveTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
 	models, closeStore := space(t, path)
 	c := open(t, catalog.Config{Storage: models})
-	if err := c.Add(config.Model{Name: "m", Provider: config.ProviderOllama, BaseURL: server.URL, Model: "x", ContextTokens: 5000,
-		Tuning: config.Tuning{Reasoning: llm.No, KeepAlive: "30m", IdleTimeout: "2m"}}); err != nil {
+	if err := c.Add(anOperator, config.Model{Name: "m", Provider: config.ProviderOllama,
+		BaseURL: server.URL, Model: "x",
+		ContextTokens: 5000,
+		Tuning:        config.Tuning{Reasoning: llm.No, KeepAlive: "30m", IdleTimeout: "2m"}}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore()

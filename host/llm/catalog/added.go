@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 )
 
@@ -117,9 +118,16 @@ func (c *Catalog) revive(value []byte) (addedModel, error) {
 	return addedModel{model, m}, err
 }
 
-// Draft makes a model of a description without adding it. The error is a
-// *MistakeError.
-func (c *Catalog) Draft(m config.Model) (llm.Model, error) {
+// Draft makes a model of a description without adding it, to be tried out. It is for
+// operators. The error is a *MistakeError.
+func (c *Catalog) Draft(p identity.Principal, m config.Model) (llm.Model, error) {
+	if err := identity.Authorize(p, identity.TestModel, identity.ModelKind.All()); err != nil {
+		return nil, err
+	}
+	return c.draft(m)
+}
+
+func (c *Catalog) draft(m config.Model) (llm.Model, error) {
 	m, err := checked(m)
 	if err != nil {
 		return nil, err
@@ -150,9 +158,12 @@ func (c *Catalog) asFound(m config.Model) config.Model {
 
 // Add adds a model for good; it can be asked at once. A model that was found on
 // this machine under the same address gives way to it, and says how it is asked
-// where m leaves its provider out. The error is a
+// where m leaves its provider out. It is for operators. The error is a
 // *MistakeError, matches ErrTaken or ErrNoStorage, or is the storage's.
-func (c *Catalog) Add(m config.Model) error {
+func (c *Catalog) Add(p identity.Principal, m config.Model) error {
+	if err := identity.Authorize(p, identity.AddModel, identity.ModelKind.All()); err != nil {
+		return err
+	}
 	if c.cfg.Storage == nil {
 		return ErrNoStorage
 	}
@@ -160,7 +171,7 @@ func (c *Catalog) Add(m config.Model) error {
 	if err != nil {
 		return err
 	}
-	model, err := c.Draft(m)
+	model, err := c.draft(m)
 	if err != nil {
 		return err
 	}
@@ -200,9 +211,12 @@ func (c *Catalog) taken(a addedModel) bool {
 		slices.ContainsFunc(c.added, func(o addedModel) bool { return o.config.Name == name })
 }
 
-// Remove removes a model that was added. It returns ErrUnknown where no model
-// has the name and ErrNotAdded where it comes from elsewhere.
-func (c *Catalog) Remove(name string) error {
+// Remove removes a model that was added. It is for operators. It returns ErrUnknown where
+// no model has the name and ErrNotAdded where it comes from elsewhere.
+func (c *Catalog) Remove(p identity.Principal, name string) error {
+	if err := identity.Authorize(p, identity.RemoveModel, identity.ModelKind.All()); err != nil {
+		return err
+	}
 	c.change.Lock()
 	defer c.change.Unlock()
 	c.mu.RLock()
@@ -232,9 +246,12 @@ func (c *Catalog) Remove(name string) error {
 	return nil
 }
 
-// Choose makes a model the default. It returns ErrUnknown where there is none
-// of that name.
-func (c *Catalog) Choose(name string) error {
+// Choose makes a model the default. It is for operators. It returns ErrUnknown where there
+// is none of that name.
+func (c *Catalog) Choose(p identity.Principal, name string) error {
+	if err := identity.Authorize(p, identity.ChooseModel, identity.ModelKind.All()); err != nil {
+		return err
+	}
 	if c.cfg.Storage == nil {
 		return ErrNoStorage
 	}

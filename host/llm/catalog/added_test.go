@@ -30,13 +30,15 @@ func TestAddedModelsOutliveTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
 	models, closeStore := space(t, path)
 	c := open(t, catalog.Config{Storage: models})
-	if err := c.Add(config.Model{Name: "big", BaseURL: "http://127.0.0.1:1/v1", Model: "big:70b", APIKey: llm.NewKey("sk-hidden"), ContextTokens: 4096}); err != nil {
+	big := config.Model{Name: "big", BaseURL: "http://127.0.0.1:1/v1", Model: "big:70b",
+		APIKey: llm.NewKey("sk-hidden"), ContextTokens: 4096}
+	if err := c.Add(anOperator, big); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Add(config.Model{Name: "alt", Provider: config.ProviderOllama, Model: "alt"}); err != nil {
+	if err := c.Add(anOperator, config.Model{Name: "alt", Provider: config.ProviderOllama, Model: "alt"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Choose("big"); err != nil {
+	if err := c.Choose(anOperator, "big"); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(c); got != "alt, big, extractive" || c.Default() != "big" {
@@ -50,7 +52,7 @@ func TestAddedModelsOutliveTheProcess(t *testing.T) {
 	if got := names(c); got != "alt, big, extractive" || c.Default() != "big" {
 		t.Errorf("after a restart the catalog has %s, default %s", got, c.Default())
 	}
-	for _, e := range c.Entries() {
+	for _, e := range entries(c) {
 		if text := fmt.Sprintf("%+v %#v", e, e); strings.Contains(text, "sk-hidden") {
 			t.Errorf("the key shows in %s", text)
 		}
@@ -61,7 +63,7 @@ func TestAddedModelsOutliveTheProcess(t *testing.T) {
 			t.Errorf("alt is %+v", e)
 		}
 	}
-	if err := c.Remove("big"); err != nil {
+	if err := c.Remove(anOperator, "big"); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(c); got != "alt, extractive" || c.Default() != "alt" {
@@ -77,10 +79,10 @@ func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	defer closeStore()
 	c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL()}}})
-	if err := c.Refresh(t.Context()); err != nil {
+	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Add(config.Model{Name: "qwen3:8b", BaseURL: server.URL(), Model: "qwen3:8b"}); err != nil {
+	if err := c.Add(anOperator, config.Model{Name: "qwen3:8b", BaseURL: server.URL(), Model: "qwen3:8b"}); err != nil {
 		t.Fatal(err)
 	}
 	check := func() {
@@ -88,23 +90,24 @@ func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 		if got := names(c); got != "qwen3:8b, other, extractive" {
 			t.Errorf("the catalog has %s", got)
 		}
-		if e := c.Entries()[0]; e.Origin != catalog.Added {
+		if e := entries(c)[0]; e.Origin != catalog.Added {
 			t.Errorf("the first is %+v", e)
 		}
 	}
 	check()
-	if err := c.Refresh(t.Context()); err != nil {
+	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
 	check()
-	if err := c.Add(config.Model{Name: "other", BaseURL: "http://127.0.0.1:1/v1", Model: "x"}); !errors.Is(err, catalog.ErrTaken) {
+	taken := config.Model{Name: "other", BaseURL: "http://127.0.0.1:1/v1", Model: "x"}
+	if err := c.Add(anOperator, taken); !errors.Is(err, catalog.ErrTaken) {
 		t.Errorf("the name of a found model of another server gives %v", err)
 	}
-	offers, err := c.Offers(t.Context(), config.Model{BaseURL: server.URL() + "/"})
+	offers, err := c.Offers(t.Context(), anOperator, config.Model{BaseURL: server.URL() + "/"})
 	if err != nil || strings.Join(offers, ",") != "qwen3:8b,other" {
 		t.Errorf("the server offers %v, %v", offers, err)
 	}
-	if _, err := c.Offers(t.Context(), config.Model{BaseURL: nothing}); err == nil {
+	if _, err := c.Offers(t.Context(), anOperator, config.Model{BaseURL: nothing}); err == nil {
 		t.Error("a server that is not there offers something")
 	}
 }
@@ -130,24 +133,25 @@ func TestWhatIsNoModelIsRefusedInWords(t *testing.T) {
 		{config.Model{Name: "a", Provider: config.ProviderExtractive}, "provider"},
 	} {
 		var mistake *catalog.MistakeError
-		if err := c.Add(tc.m); !errors.As(err, &mistake) || mistake.Field != tc.field || !strings.HasSuffix(mistake.Message, ".") {
+		err := c.Add(anOperator, tc.m)
+		if !errors.As(err, &mistake) || mistake.Field != tc.field || !strings.HasSuffix(mistake.Message, ".") {
 			t.Errorf("%+v gives %v, want a mistake in %s", tc.m, err, tc.field)
 		}
 	}
 	ok := config.Model{Name: "file", BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
-	if err := c.Add(ok); !errors.Is(err, catalog.ErrTaken) {
+	if err := c.Add(anOperator, ok); !errors.Is(err, catalog.ErrTaken) {
 		t.Errorf("the name of a configured model gives %v", err)
 	}
-	if err := c.Remove("file"); !errors.Is(err, catalog.ErrNotAdded) {
+	if err := c.Remove(anOperator, "file"); !errors.Is(err, catalog.ErrNotAdded) {
 		t.Errorf("removing a configured model gives %v", err)
 	}
-	if err := c.Remove("nobody"); !errors.Is(err, catalog.ErrUnknown) {
+	if err := c.Remove(anOperator, "nobody"); !errors.Is(err, catalog.ErrUnknown) {
 		t.Errorf("removing nothing gives %v", err)
 	}
-	if err := c.Choose("nobody"); !errors.Is(err, catalog.ErrUnknown) {
+	if err := c.Choose(anOperator, "nobody"); !errors.Is(err, catalog.ErrUnknown) {
 		t.Errorf("choosing nothing gives %v", err)
 	}
-	if err := open(t, catalog.Config{}).Add(ok); !errors.Is(err, catalog.ErrNoStorage) {
+	if err := open(t, catalog.Config{}).Add(anOperator, ok); !errors.Is(err, catalog.ErrNoStorage) {
 		t.Errorf("a catalog without storage gives %v", err)
 	}
 }

@@ -3,7 +3,8 @@
 // The configured models come in, and what a look at this machine finds; llm.Model
 // values go out, by name. The built-in model is always among them.
 //
-// It does not know what is asked of a model, nor who asks.
+// Operators change it, and identity says who is one; everybody who is signed in may pick
+// from it. It does not know what is asked of a model.
 package catalog
 
 import (
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/extractive"
 	"github.com/bulkhead-host/bulkhead/host/llm/intext"
@@ -208,9 +210,12 @@ func (c *Catalog) all() []llm.Model {
 
 // Refresh looks for model servers and takes in what they offer; models that are
 // gone leave the list, those that stay are the same values. Without Probe it
-// does nothing. It returns ctx.Err() when ctx ended first, and leaves the list
+// does nothing. It is for operators and the host. It returns ctx.Err() when ctx ended first, and leaves the list
 // alone then; a server that is not there is no error.
-func (c *Catalog) Refresh(ctx context.Context) error {
+func (c *Catalog) Refresh(ctx context.Context, p identity.Principal) error {
+	if err := identity.Authorize(p, identity.RefreshModels, identity.ModelKind.All()); err != nil {
+		return err
+	}
 	if !c.cfg.Probe {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,12 +14,64 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// anOperator is an operator of no account, for what only operators may do.
+var anOperator = identity.New(identity.Account{ID: "u_operator", Roles: []identity.Role{identity.Operator}},
+	identity.Command)
+
+// entries are the models as an operator sees them.
+func entries(c *catalog.Catalog) []catalog.Entry {
+	list, err := c.Entries(anOperator)
+	if err != nil {
+		panic(err) // an operator may
+	}
+	return list
+}
+
+// TestOnlyOperatorsChangeTheModels asks the catalogue itself, as everybody who is none.
+func TestOnlyOperatorsChangeTheModels(t *testing.T) {
+	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
+	t.Cleanup(closeStore)
+	c := open(t, catalog.Config{Storage: models, Probe: true})
+	if err := c.Add(anOperator, config.Model{Name: "kept", BaseURL: "http://127.0.0.1:1/v1", Model: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	before := entries(c)
+	m := config.Model{Name: "new", BaseURL: "http://127.0.0.1:1/v1", Model: "y"}
+	for _, by := range []struct {
+		p    identity.Principal
+		want error
+	}{
+		{identity.Principal{}, identity.ErrNobody},
+		{identity.New(identity.Account{ID: "u_eve"}, identity.Cookie), identity.ErrForbidden},
+		{identity.ForUser("u_operator", "a test"), identity.ErrForbidden},
+	} {
+		_, drafted := c.Draft(by.p, m)
+		_, offered := c.Offers(t.Context(), by.p, m)
+		_, inspected := c.Entries(by.p)
+		for name, err := range map[string]error{
+			"Add": c.Add(by.p, m), "Remove": c.Remove(by.p, "kept"), "Choose": c.Choose(by.p, "kept"),
+			"Refresh": c.Refresh(t.Context(), by.p), "Draft": drafted, "Offers": offered, "Entries": inspected,
+		} {
+			if !errors.Is(err, by.want) {
+				t.Errorf("%s by %s: %v, want %v", name, by.p, err, by.want)
+			}
+		}
+	}
+	if err := c.Add(identity.ForHost("a test"), m); !errors.Is(err, identity.ErrForbidden) {
+		t.Errorf("the host added a model by itself: %v", err)
+	}
+	if after := entries(c); !slices.Equal(before, after) || c.Default() == "kept" && before[0].Name != "kept" {
+		t.Errorf("the models were %+v and are %+v", before, after)
+	}
+}
 
 func open(t *testing.T, cfg catalog.Config) *catalog.Catalog {
 	t.Helper()
@@ -55,7 +108,7 @@ func modelServer(t *testing.T, models ...string) *llmtest.Server {
 
 func TestWithoutConfigurationThereIsTheBuiltInModel(t *testing.T) {
 	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: nothing}}})
-	if err := c.Refresh(t.Context()); err != nil {
+	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(c); got != "extractive" || c.Default() != "extractive" {
@@ -79,7 +132,7 @@ func TestModelsOnThisMachineAreFound(t *testing.T) {
 			{Kind: "Ollama", BaseURL: ollama.URL()}, {Kind: "llama.cpp", BaseURL: llama.URL()}, {Kind: "none", BaseURL: nothing},
 		},
 	})
-	if err := c.Refresh(t.Context()); err != nil {
+	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := names(c), "mine, qwen3:8b, shared, gemma, shared (llama.cpp), extractive"; got != want {
@@ -94,7 +147,7 @@ func TestModelsOnThisMachineAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	ollama.Models("qwen3:8b", "configured")
-	if err := c.Refresh(t.Context()); err != nil {
+	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := names(c), "mine, qwen3:8b, gemma, shared, extractive"; got != want {
@@ -109,7 +162,7 @@ func TestAFoundModelAnswers(t *testing.T) {
 	server := modelServer(t, "qwen3:8b")
 	server.Add(llmtest.Answer().Text("hi"))
 	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL()}}})
-	if err := c.Refresh(t.Context()); err != nil {
+	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
 	m, err := c.Get("")
@@ -134,7 +187,7 @@ func TestAFoundModelAnswers(t *testing.T) {
 func TestProbeCanBeTurnedOff(t *testing.T) {
 	server := modelServer(t, "qwen3:8b")
 	c := open(t, catalog.Config{Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL()}}})
-	if err := c.Refresh(t.Context()); err != nil || names(c) != "extractive" {
+	if err := c.Refresh(t.Context(), anOperator); err != nil || names(c) != "extractive" {
 		t.Errorf("%v, models %s", err, names(c))
 	}
 }
@@ -151,7 +204,7 @@ func TestOddRepliesOfAProbeAreNoModels(t *testing.T) {
 			server := httptest.NewServer(handler)
 			defer server.Close()
 			c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
-			if err := c.Refresh(t.Context()); err != nil || names(c) != "extractive" {
+			if err := c.Refresh(t.Context(), anOperator); err != nil || names(c) != "extractive" {
 				t.Errorf("%v, models %s", err, names(c))
 			}
 		})
@@ -162,14 +215,14 @@ func TestASilentServerDelaysNoOne(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
 	c := open(t, catalog.Config{Probe: true, ProbeTimeout: 50 * time.Millisecond, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
-	if err := c.Refresh(t.Context()); err != nil || names(c) != "extractive" {
+	if err := c.Refresh(t.Context(), anOperator); err != nil || names(c) != "extractive" {
 		t.Errorf("%v, models %s", err, names(c))
 	}
 
 	slow := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := slow.Refresh(ctx); !errors.Is(err, context.Canceled) {
+	if err := slow.Refresh(ctx, anOperator); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 )
 
@@ -34,8 +35,12 @@ type Entry struct {
 	HasKey bool
 }
 
-// Entries returns what List does, with where each model comes from.
-func (c *Catalog) Entries() []Entry {
+// Entries returns what List does, with where each model comes from. It is for operators
+// and the host.
+func (c *Catalog) Entries(p identity.Principal) ([]Entry, error) {
+	if err := identity.Authorize(p, identity.InspectModels, identity.ModelKind.All()); err != nil {
+		return nil, err
+	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []Entry
@@ -57,7 +62,7 @@ func (c *Catalog) Entries() []Entry {
 	if !builtin {
 		out = append(out, Entry{Info: c.builtin.Info(), Origin: Builtin})
 	}
-	return out
+	return out, nil
 }
 
 func entryOf(m llm.Model, origin Origin, cfg config.Model) Entry {
@@ -73,9 +78,12 @@ func entryOf(m llm.Model, origin Origin, cfg config.Model) Entry {
 func (c *Catalog) Looks() bool { return c.cfg.Probe }
 
 // Offers lists the models that a server says it has: one GET of its list. Of m,
-// Provider, BaseURL and APIKey count. The error is a *MistakeError for an address
-// that is none, else it says what the server did.
-func (c *Catalog) Offers(ctx context.Context, m config.Model) ([]string, error) {
+// Provider, BaseURL and APIKey count. It is for operators. The error is a *MistakeError for
+// an address that is none, else it says what the server did.
+func (c *Catalog) Offers(ctx context.Context, p identity.Principal, m config.Model) ([]string, error) {
+	if err := identity.Authorize(p, identity.TestModel, identity.ModelKind.All()); err != nil {
+		return nil, err
+	}
 	m.BaseURL = strings.TrimSpace(m.BaseURL)
 	baseURL := strings.TrimRight(baseOf(m), "/")
 	if m.Provider == config.ProviderOllama || m.Provider == config.ProviderAnthropic && !strings.HasSuffix(baseURL, "/v1") {
