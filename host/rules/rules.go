@@ -63,7 +63,7 @@ var boundaries = []boundary{
 	{sentence: "tool imports nothing of host", inside: []string{"host/tool"}, forbid: rooms, allow: []string{"host/tool"}},
 	{sentence: "step does not know loop or turn", inside: []string{"host/step"}, forbid: []string{"host/loop", "host/turn"}, deep: true},
 	{sentence: "loop does not know turn", inside: []string{"host/loop"}, forbid: []string{"host/turn"}, deep: true},
-	{sentence: "nothing below turn knows api", inside: []string{"host/turn", "host/loop", "host/step", "host/toolrun", "host/runlog", "host/llm",
+	{sentence: "nothing below turn knows api", inside: []string{"host/turn", "host/loop", "host/step", "host/toolrun", "host/journal", "host/llm",
 		"host/store", "host/knowledge"}, forbid: []string{"host/api"}, deep: true},
 
 	{sentence: "only api knows Fiber", except: []string{"host/api"}, forbid: []string{"github.com/gofiber", "github.com/valyala/fasthttp"}},

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 const (
@@ -61,7 +61,7 @@ func (s *Store) CreateAgent(ctx context.Context, record Agent) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
-	err = s.update(ctx, func(tx *bbolt.Tx) error {
+	err = s.update(ctx, func(tx kv.Tx) error {
 		if tableAgentNames.has(tx, agentKey(a.Name)) {
 			return ErrExists
 		}
@@ -84,7 +84,7 @@ func (s *Store) CreateAgent(ctx context.Context, record Agent) (Agent, error) {
 // and a *FieldError and ErrExists as CreateAgent does.
 func (s *Store) ChangeAgent(ctx context.Context, id string, change func(*Agent)) (Agent, error) {
 	var a Agent
-	err := s.update(ctx, func(tx *bbolt.Tx) error {
+	err := s.update(ctx, func(tx kv.Tx) error {
 		old, err := agentByID(tx, id)
 		if err != nil {
 			return err
@@ -113,7 +113,7 @@ func (s *Store) ChangeAgent(ctx context.Context, id string, change func(*Agent))
 // DeleteAgent removes an agent, or returns ErrNotFound. Answers keep its id. It
 // takes no Principal, as CreateAgent does not.
 func (s *Store) DeleteAgent(ctx context.Context, id string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		a, err := agentByID(tx, id)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (s *Store) DeleteAgent(ctx context.Context, id string) error {
 // Agent returns an agent by id, or ErrNotFound.
 func (s *Store) Agent(ctx context.Context, id string) (Agent, error) {
 	var a Agent
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		a, err = agentByID(tx, id)
 		return err
 	})
@@ -137,7 +137,7 @@ func (s *Store) Agent(ctx context.Context, id string) (Agent, error) {
 func (s *Store) Agents(ctx context.Context) ([]Agent, error) {
 	var agents []Agent
 	var bad []error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		tableAgents.scan(tx, "", func(key string, data []byte) bool {
 			a, err := decode[Agent](tableAgents, key, data)
 			if err != nil {
@@ -155,7 +155,7 @@ func (s *Store) Agents(ctx context.Context) ([]Agent, error) {
 	return agents, errors.Join(append(bad, err)...)
 }
 
-func agentByID(tx *bbolt.Tx, id string) (Agent, error) {
+func agentByID(tx kv.Tx, id string) (Agent, error) {
 	a, err := get[Agent](tx, tableAgents, id)
 	if err == ErrNotFound {
 		return Agent{}, notFound("agent", id)
@@ -163,7 +163,7 @@ func agentByID(tx *bbolt.Tx, id string) (Agent, error) {
 	return a, err
 }
 
-func putAgent(tx *bbolt.Tx, a Agent) error {
+func putAgent(tx kv.Tx, a Agent) error {
 	return errors.Join(tableAgents.put(tx, a.ID, a), tableAgentNames.putRaw(tx, agentKey(a.Name), []byte(a.ID)))
 }
 

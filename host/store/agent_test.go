@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 func addAgent(t *testing.T, s *Store, record Agent) Agent {
@@ -95,7 +95,7 @@ func TestAnAgentOutOfItsLimitsIsRefusedAndTheOldOneStays(t *testing.T) {
 
 func TestAgentsHaveALimit(t *testing.T) {
 	s := openTest(t, Options{})
-	err := s.update(t.Context(), func(tx *bbolt.Tx) error {
+	err := s.update(t.Context(), func(tx kv.Tx) error {
 		for i := range MaxAgents {
 			if err := putAgent(tx, Agent{ID: s.newID("ag"), Name: fmt.Sprint(i)}); err != nil {
 				return err
@@ -114,7 +114,7 @@ func TestAgentsHaveALimit(t *testing.T) {
 func TestADamagedAgentHidesNoOther(t *testing.T) {
 	s := openTest(t, Options{})
 	bad, good := addAgent(t, s, Agent{Name: "bad"}), addAgent(t, s, Agent{Name: "good"})
-	if err := s.update(t.Context(), func(tx *bbolt.Tx) error { return tableAgents.putRaw(tx, bad.ID, []byte("{")) }); err != nil {
+	if err := s.update(t.Context(), func(tx kv.Tx) error { return tableAgents.putRaw(tx, bad.ID, []byte("{")) }); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.Agents(t.Context())
@@ -130,7 +130,7 @@ func TestADamagedAgentHidesNoOther(t *testing.T) {
 func TestCheckFindsAnAgentsLostName(t *testing.T) {
 	s := openTest(t, Options{})
 	a := addAgent(t, s, Agent{Name: "Tutor"})
-	err := s.update(t.Context(), func(tx *bbolt.Tx) error {
+	err := s.update(t.Context(), func(tx kv.Tx) error {
 		return errors.Join(tableAgentNames.delete(tx, "tutor"), tableAgentNames.putRaw(tx, "ghost", []byte("ag_gone")))
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // BenchmarkAppend compares ways to put the packets of 64 live runs on disk, four
@@ -22,10 +22,10 @@ func BenchmarkAppend(b *testing.B) {
 		append func(s *Store, run string, entries []PacketEntry) error
 	}{
 		{"fsync-each", -1, func(s *Store, run string, entries []PacketEntry) error {
-			return s.db.Update(func(tx *bbolt.Tx) error { return appendPackets(tx, run, 1, entries) })
+			return s.db.Update(func(tx kv.Tx) error { return appendPackets(tx, run, 1, entries) })
 		}},
 		{"bbolt-batch", -1, func(s *Store, run string, entries []PacketEntry) error {
-			return s.db.Batch(func(tx *bbolt.Tx) error { return appendPackets(tx, run, 1, entries) })
+			return s.db.Batch(func(tx kv.Tx) error { return appendPackets(tx, run, 1, entries) })
 		}},
 		{"group", -1, func(s *Store, run string, entries []PacketEntry) error {
 			return s.AppendPackets(context.Background(), run, 1, entries)
@@ -87,7 +87,7 @@ func benchRuns(b *testing.B, s *Store, n int) []string {
 // commits returns how many transactions were ever committed.
 func commits(b *testing.B, s *Store) (n int) {
 	b.Helper()
-	err := s.view(b.Context(), func(tx *bbolt.Tx) error {
+	err := s.view(b.Context(), func(tx kv.Tx) error {
 		n = tx.ID()
 		return nil
 	})

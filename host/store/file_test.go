@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 func addFile(t *testing.T, s *Store, p identity.Principal, name, text string) File {
@@ -125,7 +125,7 @@ func TestRemovingAUserRemovesMemoriesAndFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles, tableAgents, tableAgentNames} {
-		if err := s.view(t.Context(), func(tx *bbolt.Tx) error {
+		if err := s.view(t.Context(), func(tx kv.Tx) error {
 			if k, _ := table.in(tx).Cursor().First(); k != nil {
 				t.Errorf("%s still holds %s", table, k)
 			}
@@ -144,7 +144,7 @@ func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	ada := newUser(t, s, "ada")
-	err = s.update(t.Context(), func(tx *bbolt.Tx) error {
+	err = s.update(t.Context(), func(tx kv.Tx) error {
 		for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles} {
 			if err := tx.DeleteBucket([]byte(table)); err != nil {
 				return err
@@ -197,7 +197,7 @@ func TestAPictureIsKeptWithItsSizeAndHasNoText(t *testing.T) {
 	if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
 		t.Fatal(err)
 	}
-	err := s.view(t.Context(), func(tx *bbolt.Tx) error {
+	err := s.view(t.Context(), func(tx kv.Tx) error {
 		if tableFilePictures.has(tx, f.ID) {
 			t.Error("the bytes outlive the file")
 		}
@@ -213,7 +213,7 @@ func TestPicturesCountTowardsWhatAPersonKeeps(t *testing.T) {
 	ada := newUser(t, s, "ada")
 	f := addPicture(t, s, ada, "a.png", "bytes")
 	f.Bytes = MaxFilesBytes - 2 // as if it were that large
-	if err := s.update(t.Context(), func(tx *bbolt.Tx) error { return tableFiles.put(tx, f.ID, f) }); err != nil {
+	if err := s.update(t.Context(), func(tx kv.Tx) error { return tableFiles.put(tx, f.ID, f) }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xyz")); !errors.Is(err, ErrFull) {

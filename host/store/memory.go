@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 const (
@@ -47,7 +47,7 @@ func (s *Store) AddMemory(ctx context.Context, p identity.Principal, record Memo
 	if record.Text, err = memoryText(record.Text); err != nil {
 		return Memory{}, false, err
 	}
-	err = s.update(ctx, func(tx *bbolt.Tx) error {
+	err = s.update(ctx, func(tx kv.Tx) error {
 		if err := known(tx, p); err != nil {
 			return err
 		}
@@ -93,14 +93,14 @@ func memoryText(text string) (string, error) {
 func (s *Store) Memories(ctx context.Context, p identity.Principal) ([]Memory, error) {
 	var memories []Memory
 	var bad error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		memories, bad = memoriesOf(tx, p)
 		return nil
 	})
 	return memories, errors.Join(bad, err)
 }
 
-func memoriesOf(tx *bbolt.Tx, p identity.Principal) ([]Memory, error) {
+func memoriesOf(tx kv.Tx, p identity.Principal) ([]Memory, error) {
 	if p.UserID() == "" {
 		return nil, nil
 	}
@@ -120,7 +120,7 @@ func memoriesOf(tx *bbolt.Tx, p identity.Principal) ([]Memory, error) {
 	return memories, errors.Join(bad...)
 }
 
-func ownMemory(tx *bbolt.Tx, p identity.Principal, id string) (Memory, error) {
+func ownMemory(tx kv.Tx, p identity.Principal, id string) (Memory, error) {
 	m, err := get[Memory](tx, tableMemories, id)
 	if err == ErrNotFound || err == nil && !p.Owns(m.Owner) {
 		return Memory{}, notFound("memory", id)
@@ -137,7 +137,7 @@ func (s *Store) UpdateMemory(ctx context.Context, p identity.Principal, id, text
 		return Memory{}, err
 	}
 	var m Memory
-	err = s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err = s.update(ctx, func(tx kv.Tx) (err error) {
 		if m, err = ownMemory(tx, p, id); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (s *Store) UpdateMemory(ctx context.Context, p identity.Principal, id, text
 // ErrNotFound.
 func (s *Store) DeleteMemory(ctx context.Context, p identity.Principal, id string) (Memory, error) {
 	var m Memory
-	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if m, err = ownMemory(tx, p, id); err != nil {
 			return err
 		}
@@ -166,6 +166,6 @@ func (s *Store) DeleteMemory(ctx context.Context, p identity.Principal, id strin
 	return m, nil
 }
 
-func deleteMemory(tx *bbolt.Tx, owner, id string) error {
+func deleteMemory(tx kv.Tx, owner, id string) error {
 	return errors.Join(tableOwnerMemories.delete(tx, join(owner, id)), tableMemories.delete(tx, id))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 func addMemory(t *testing.T, s *Store, p identity.Principal, text string) Memory {
@@ -80,7 +80,7 @@ func TestAMemoryThatCannotBeKeptIsRefused(t *testing.T) {
 func TestMemoriesHaveALimit(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
-	err := s.update(t.Context(), func(tx *bbolt.Tx) error {
+	err := s.update(t.Context(), func(tx kv.Tx) error {
 		for range MaxMemories {
 			m := Memory{ID: s.newID("mem"), Owner: ada.UserID(), Text: s.newID("text")}
 			if err := errors.Join(tableMemories.put(tx, m.ID, m), tableOwnerMemories.putRaw(tx, join(ada.UserID(), m.ID), nil)); err != nil {

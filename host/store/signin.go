@@ -9,7 +9,7 @@ import (
 	"errors"
 	"time"
 
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // CookieLifetime is how long a signed-in browser stays signed in.
@@ -32,7 +32,7 @@ type credential struct {
 // CreateLink makes a one-time sign-in token for the user, valid for ttl.
 func (s *Store) CreateLink(ctx context.Context, userID string, ttl time.Duration) (token string, expires time.Time, err error) {
 	token, expires = newSecret(), s.clock().Add(ttl)
-	err = s.update(ctx, func(tx *bbolt.Tx) error {
+	err = s.update(ctx, func(tx kv.Tx) error {
 		if _, err := userByID(tx, userID); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Store) CreateLink(ctx context.Context, userID string, ttl time.Duration
 // ErrExpired.
 func (s *Store) RedeemLink(ctx context.Context, token string) (cookie string, user User, err error) {
 	cookie = newSecret()
-	err = s.update(ctx, func(tx *bbolt.Tx) error {
+	err = s.update(ctx, func(tx kv.Tx) error {
 		link, err := get[credential](tx, tableLinks, digest(token))
 		if err == ErrNotFound {
 			return ErrBadLink
@@ -81,7 +81,7 @@ func (s *Store) RedeemLink(ctx context.Context, token string) (cookie string, us
 // for an unknown or revoked one and ErrExpired.
 func (s *Store) UserByCookie(ctx context.Context, cookie string) (User, error) {
 	var user User
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		c, err := get[credential](tx, tableCookies, digest(cookie))
 		if err != nil {
 			return err
@@ -97,19 +97,19 @@ func (s *Store) UserByCookie(ctx context.Context, cookie string) (User, error) {
 
 // RevokeCookie signs the cookie out. An unknown one is no error.
 func (s *Store) RevokeCookie(ctx context.Context, cookie string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error { return tableCookies.delete(tx, digest(cookie)) })
+	return s.update(ctx, func(tx kv.Tx) error { return tableCookies.delete(tx, digest(cookie)) })
 }
 
 // RevokeUser makes every link and cookie of the user invalid.
 func (s *Store) RevokeUser(ctx context.Context, user string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		return deleteCredentials(tx, func(c credential) bool { return c.User == user })
 	})
 }
 
 // deleteCredentials deletes the links and cookies for which which is true, and
 // those that cannot be read, which let nobody in.
-func deleteCredentials(tx *bbolt.Tx, which func(credential) bool) error {
+func deleteCredentials(tx kv.Tx, which func(credential) bool) error {
 	for _, t := range []table{tableLinks, tableCookies} {
 		for _, key := range t.tails(tx, "") {
 			c, err := get[credential](tx, t, key)

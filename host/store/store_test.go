@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 )
@@ -127,7 +128,7 @@ func expectError(t *testing.T, err, want error) {
 // spoil overwrites a record with what is not JSON.
 func spoil(t *testing.T, s *Store, tab table, key string) {
 	t.Helper()
-	err := s.update(t.Context(), func(tx *bbolt.Tx) error { return tab.putRaw(tx, key, []byte("{spoiled")) })
+	err := s.update(t.Context(), func(tx kv.Tx) error { return tab.putRaw(tx, key, []byte("{spoiled")) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 func TestOpenRefusesNewerSchemaAndLeavesTheFile(t *testing.T) {
 	s := openTest(t, Options{})
 	p := newUser(t, s, "ada")
-	if err := s.update(t.Context(), func(tx *bbolt.Tx) error { return tableMeta.putRaw(tx, schemaKey, []byte("99")) }); err != nil {
+	if err := s.update(t.Context(), func(tx kv.Tx) error { return tableMeta.putRaw(tx, schemaKey, []byte("99")) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -170,7 +171,7 @@ func TestOpenRefusesNewerSchemaAndLeavesTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	err = db.View(func(tx *bbolt.Tx) error {
+	err = db.View(func(tx kv.Tx) error {
 		if !tableUsers.has(tx, p.UserID()) {
 			t.Error("the user is gone")
 		}
@@ -187,7 +188,7 @@ func TestOpenRefusesWhatIsNoDataFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(db.Update(func(tx *bbolt.Tx) error {
+	err = errors.Join(db.Update(func(tx kv.Tx) error {
 		_, err := tx.CreateBucket([]byte("pictures"))
 		return err
 	}), db.Close())

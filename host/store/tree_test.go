@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 	"pgregory.net/rapid"
 )
 
@@ -143,7 +143,7 @@ func TestBranchOfACircleIsAnError(t *testing.T) {
 	b := ask(t, s, ada, "", "hello")
 	m := b.UserMessage
 	m.Parent = b.Responses[0].ID
-	if err := s.update(t.Context(), func(tx *bbolt.Tx) error { return putMessage(tx, m) }); err != nil {
+	if err := s.update(t.Context(), func(tx kv.Tx) error { return putMessage(tx, m) }); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.Branch(t.Context(), ada, b.Session.ID, "")

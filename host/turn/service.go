@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
@@ -35,9 +35,11 @@ type Tools func(ctx context.Context, userID string) ([]tool.Tool, error)
 
 // Config is what a Service works with.
 type Config struct {
-	Store  *store.Store
-	Models Models
-	Tools  Tools
+	Store *store.Store
+	// Journal keeps the records of runs, in the Store's transactions.
+	Journal *journal.Local
+	Models  Models
+	Tools   Tools
 	// MaxCycles is the limit of cycles per model, 0 for the loop's default.
 	MaxCycles int
 	// Now is the clock, nil for the real one.
@@ -84,7 +86,7 @@ type Service struct {
 type liveRun struct {
 	owner   string
 	session string
-	log     *runlog.Log
+	log     *journal.Log
 	// cancel ends the whole run, cancelModel one model of it.
 	cancel      context.CancelCauseFunc
 	cancelModel []context.CancelCauseFunc
