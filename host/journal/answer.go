@@ -59,7 +59,10 @@ const (
 // had said by then is a partial step, and calls that have no result get one that
 // says whether they may have happened.
 func Answers(records iter.Seq[Record], models int) []Answer {
-	f := fold{models: make([]model, models)}
+	f := &fold{}
+	if models > 0 {
+		f.model(models - 1)
+	}
 	for r := range records {
 		f.see(r)
 	}
@@ -72,7 +75,7 @@ func Answers(records iter.Seq[Record], models int) []Answer {
 
 // fold is what a reading of a journal has come to.
 type fold struct {
-	models []model
+	models []*model
 	before []string
 }
 
@@ -92,16 +95,14 @@ type model struct {
 
 func (f *fold) model(i int) *model {
 	if i < 0 || i > maxModels {
-		return &model{}
+		return &model{started: map[string]CallStarted{}, done: map[string]CallDone{}, held: map[string]bool{}}
 	}
 	for len(f.models) <= i {
-		f.models = append(f.models, model{labels: f.before})
+		f.models = append(f.models, &model{
+			labels: f.before, started: map[string]CallStarted{}, done: map[string]CallDone{}, held: map[string]bool{},
+		})
 	}
-	m := &f.models[i]
-	if m.started == nil {
-		m.started, m.done, m.held = map[string]CallStarted{}, map[string]CallDone{}, map[string]bool{}
-	}
-	return m
+	return f.models[i]
 }
 
 // maxModels bounds the model index of a record that is believed.
@@ -270,6 +271,10 @@ func Closings(log *Log, models int) []Record {
 	}
 	if end != nil {
 		out = append(out, Packet(end.Place, end.Obj), Of(End{Reason: string(end.Obj.(packet.Stop).Reason)}))
+	} else if _, ended := First[End](log); !ended && len(packets) > 0 { // the run's stop stands there
+		if stop, ok := packets[len(packets)-1].Obj.(packet.Stop); ok {
+			out = append(out, Of(End{Reason: string(stop.Reason)}))
+		}
 	}
 	return out
 }

@@ -160,6 +160,10 @@ func (l *Lease) Abandon() {
 	l.local.forget(l.log.run)
 }
 
+// Trouble tells the readers of the log that it cannot be written to disk now, unless
+// they know.
+func (l *Lease) Trouble(err error) { l.local.trouble([]*liveLog{l.log}, err) }
+
 // Release ends what can be appended and leaves the run live on disk, for the next
 // start to end.
 func (l *Lease) Release() { l.log.Close() }

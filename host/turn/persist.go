@@ -48,8 +48,7 @@ func (s *Service) keep(w *worker, reason packet.StopReason) error {
 			return err
 		}
 		if !told {
-			s.Logger.Error("the end of a run cannot be persisted yet", "run", w.log.Run(), "error", err)
-			packet.RunEmitter(w.log).Emit(packet.At(0, 0), packet.NewNotice(packet.CodeNotSaved, ""))
+			w.lease.Trouble(err)
 		}
 		select {
 		case <-s.After(retryPause):
