@@ -25,6 +25,8 @@ type Answer struct {
 	Labels []string
 	// Held are the calls that wait until the answer is selected.
 	Held []Call
+	// ended tells that the journal has its outcome.
+	ended bool
 }
 
 // Taken is a step with the results of its calls, in the order of the calls.
@@ -49,9 +51,11 @@ func (r Result) Failed() bool { return r.Outcome != string(packet.OutcomeOK) }
 
 // The results of calls that were cut off.
 const (
-	lostWrite = "The host stopped while this call ran. It writes, so it may have happened: look before you do it again. It was not repeated."
-	lostRead  = "The host stopped while this call ran, and its result is lost. It changes nothing: call it again where you need it."
-	notBegun  = "The host stopped before this call began. Nothing was done."
+	lostWrite = "The host stopped while this call ran. It writes, so it may have happened: " +
+		"look before you do it again. It was not repeated."
+	lostRead = "The host stopped while this call ran, and its result is lost. " +
+		"It changes nothing: call it again where you need it."
+	notBegun = "The host stopped before this call began. Nothing was done."
 )
 
 // Answers folds the records of a run into the answers of its models, by model
@@ -90,19 +94,20 @@ type model struct {
 	// text and reasoning are those of the step that has not ended; text is as it
 	// was shown.
 	text, reasoning strings.Builder
-	ended           bool
 }
 
 func (f *fold) model(i int) *model {
 	if i < 0 || i > maxModels {
-		return &model{started: map[string]CallStarted{}, done: map[string]CallDone{}, held: map[string]bool{}}
+		return newModel(nil) // of which nobody hears
 	}
 	for len(f.models) <= i {
-		f.models = append(f.models, &model{
-			labels: f.before, started: map[string]CallStarted{}, done: map[string]CallDone{}, held: map[string]bool{},
-		})
+		f.models = append(f.models, newModel(f.before))
 	}
 	return f.models[i]
+}
+
+func newModel(labels []string) *model {
+	return &model{labels: labels, started: map[string]CallStarted{}, done: map[string]CallDone{}, held: map[string]bool{}}
 }
 
 // maxModels bounds the model index of a record that is believed.
@@ -180,6 +185,9 @@ func (m *model) answer() Answer {
 		for _, c := range a.Steps[i].Calls {
 			r := m.result(c)
 			a.Steps[i].Results = append(a.Steps[i].Results, r)
+			if r.Lost {
+				a.Labels = Join(a.Labels, r.Labels)
+			}
 			if r.Held {
 				a.Held = append(a.Held, c)
 			}
@@ -193,7 +201,9 @@ func (m *model) result(c Call) Result {
 	if done, ok := m.done[c.ID]; ok {
 		return Result{CallDone: done, Held: m.held[c.ID]}
 	}
-	r := Result{Lost: true, CallDone: CallDone{CallID: c.ID, Name: c.Name, Tool: c.Tool, Outcome: string(packet.OutcomeInterrupted), Text: notBegun}}
+	r := Result{Lost: true, CallDone: CallDone{
+		CallID: c.ID, Name: c.Name, Tool: c.Tool, Outcome: string(packet.OutcomeInterrupted), Text: notBegun,
+	}}
 	if started, ok := m.started[c.ID]; ok {
 		if r.Text = lostRead; started.Writes {
 			r.Text = lostWrite
@@ -212,89 +222,13 @@ func toRefs(text string, citations []packet.CitationInfo) string {
 	return cite.ToRefs(text, refs)
 }
 
-// Join returns the labels of both lists, each once, in a fixed order.
+// Join returns the labels of both lists, each once, in a fixed order. It changes
+// neither.
 func Join(labels, more []string) []string {
-	if len(more) == 0 {
+	if len(more) == 0 && slices.IsSorted(labels) && len(slices.Compact(slices.Clone(labels))) == len(labels) {
 		return labels
 	}
 	all := slices.Concat(labels, more)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// First returns the first fact of a type in a log, false where there is none.
-func First[F Fact](log *Log) (F, bool) {
-	log.mu.Lock()
-	defer log.mu.Unlock()
-	for _, p := range log.facts {
-		if f, ok := p.fact.(F); ok {
-			return f, true
-		}
-	}
-	var none F
-	return none, false
-}
-
-// Closings are the records that a journal which broke off lacks, before its End:
-// the packets that close what is open, the results of calls that have none, and
-// an outcome for each model. Appended in one, they end the run as interrupted.
-func Closings(log *Log, models int) []Record {
-	var packets []packet.Packet
-	for r := range log.Records() {
-		if r.Obj != nil {
-			packets = append(packets, packet.Packet{Placement: r.Place, Obj: r.Obj})
-		}
-	}
-	answers := Answers(log.Records(), models)
-	var out []Record
-	for i, a := range answers {
-		out = append(out, closeAnswer(i, a)...)
-	}
-	reasons := map[int]packet.StopReason{}
-	var end *Closing
-	for _, c := range Unfinished(packets, len(answers)) {
-		if stop, ok := c.Obj.(packet.Stop); ok {
-			if c.Place.ModelIndex == nil {
-				end = &c
-				continue
-			}
-			reasons[*c.Place.ModelIndex] = stop.Reason
-		}
-		out = append(out, Packet(c.Place, c.Obj))
-	}
-	for i, a := range answers {
-		reason := a.Reason
-		if reason == "" {
-			reason = reasons[i]
-		}
-		out = append(out, Of(Outcome{Model: i, Reason: string(reason), Citations: a.Citations, Error: a.Error, Labels: a.Labels}))
-	}
-	if end != nil {
-		out = append(out, Packet(end.Place, end.Obj), Of(End{Reason: string(end.Obj.(packet.Stop).Reason)}))
-	} else if _, ended := First[End](log); !ended && len(packets) > 0 { // the run's stop stands there
-		if stop, ok := packets[len(packets)-1].Obj.(packet.Stop); ok {
-			out = append(out, Of(End{Reason: string(stop.Reason)}))
-		}
-	}
-	return out
-}
-
-// closeAnswer are the facts that a broken answer lacks: its partial step and the
-// results of its calls.
-func closeAnswer(model int, a Answer) (out []Record) {
-	for _, s := range a.Steps {
-		if s.open {
-			step := s.Step
-			step.Model = model
-			out = append(out, Of(step))
-		}
-		for _, r := range s.Results {
-			if r.Lost {
-				done := r.CallDone
-				done.Model = model
-				out = append(out, Of(done))
-			}
-		}
-	}
-	return out
 }

@@ -1,9 +1,7 @@
 package journal
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"github.com/bulkhead-host/bulkhead/host/packet"
 )
@@ -14,10 +12,6 @@ type Fact interface {
 	// FactType is the fact's name on disk, such as "call_done".
 	FactType() string
 }
-
-// factVersion is the version of the facts that this program writes. One that it
-// reads may be older: what it lacks has its zero value.
-const factVersion = 1
 
 // Begun says what a run begins with.
 type Begun struct {
@@ -189,84 +183,3 @@ type Unknown struct {
 
 // FactType implements Fact.
 func (u Unknown) FactType() string { return u.Name }
-
-// envelope is a fact on disk.
-type envelope struct {
-	Fact string          `json:"fact"`
-	V    int             `json:"v"`
-	Of   json.RawMessage `json:"of"`
-}
-
-// factTypes are the readers of facts by their names.
-var factTypes = map[string]func(json.RawMessage) (Fact, error){
-	Begun{}.FactType():       readFact[Begun],
-	Step{}.FactType():        readFact[Step],
-	CallStarted{}.FactType(): readFact[CallStarted],
-	CallDone{}.FactType():    readFact[CallDone],
-	Held{}.FactType():        readFact[Held],
-	Outcome{}.FactType():     readFact[Outcome],
-	End{}.FactType():         readFact[End],
-}
-
-func readFact[F Fact](data json.RawMessage) (Fact, error) {
-	var f F
-	err := json.Unmarshal(data, &f)
-	return f, err
-}
-
-// encodeFact writes a fact. One that cannot be encoded, such as a Step whose
-// Native is no JSON, is a fault of the host; it is written without what is not.
-func encodeFact(f Fact) []byte {
-	if u, ok := f.(Unknown); ok {
-		return u.Raw
-	}
-	of, err := plainJSON(f)
-	if err != nil {
-		of, _ = plainJSON(repaired(f))
-	}
-	data, _ := plainJSON(envelope{f.FactType(), factVersion, of})
-	return data
-}
-
-// repaired is a fact without the JSON that others handed in and that is none.
-func repaired(f Fact) Fact {
-	switch f := f.(type) {
-	case Step:
-		f.Native = nil
-		return f
-	case CallDone:
-		f.Structured = nil
-		return f
-	case Begun:
-		f.Agent = nil
-		return f
-	}
-	return f
-}
-
-// plainJSON encodes without escapes for HTML.
-func plainJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
-
-// decodeFact reads what encodeFact wrote. A type that this version does not know
-// becomes Unknown.
-func decodeFact(data []byte) (Fact, error) {
-	var e envelope
-	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("decode a fact: %w", err)
-	}
-	read, ok := factTypes[e.Fact]
-	if !ok {
-		return Unknown{Name: e.Fact, Raw: bytes.Clone(data)}, nil
-	}
-	f, err := read(e.Of)
-	if err != nil {
-		return nil, fmt.Errorf("decode the fact %s: %w", e.Fact, err)
-	}
-	return f, nil
-}

@@ -12,9 +12,6 @@
 package journal
 
 import (
-	"context"
-	"io"
-	"iter"
 	"sync"
 
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -43,10 +40,12 @@ type Log struct {
 	packed []Entry
 	facts  []placed
 	closed bool
+	// frozen says that the log is about to end: only its last records are taken.
+	frozen bool
 	// damage says what could not be read of a stored log; it is set before anybody
 	// else has the log.
 	damage []error
-	// grown is closed and replaced whenever the log grew or was closed.
+	// grown is closed once the log grew or was closed; nil where nobody waits.
 	grown chan struct{}
 	// dirty is told that there is more to make durable; nil for nobody.
 	dirty func()
@@ -56,6 +55,9 @@ type Log struct {
 type mark struct{ packets, facts int }
 
 func (m mark) position() int64 { return int64(m.packets + m.facts) }
+
+// reaches tells whether everything before other stands before m.
+func (m mark) reaches(other mark) bool { return m.packets >= other.packets && m.facts >= other.facts }
 
 // placed is a fact, or a record that cannot be read, and how many packets stand
 // before it.
@@ -70,7 +72,7 @@ var _ packet.Sink = (*Log)(nil)
 
 // New returns an empty log that nobody makes durable. epoch is at least 1.
 func New(run string, epoch int64) *Log {
-	return &Log{run: run, epoch: epoch, head: headOf(run, epoch), grown: make(chan struct{})}
+	return &Log{run: run, epoch: epoch, head: headOf(run, epoch)}
 }
 
 // Run returns the id of the run.
@@ -83,17 +85,17 @@ func (l *Log) Epoch() int64 { return l.epoch }
 // cancelled worker still says comes too late.
 func (l *Log) Append(place packet.Placement, obj packet.Obj) { l.add(Packet(place, obj)) }
 
-// add appends records, all or, after Close, none, and returns where the log
-// stands then.
+// add appends records, all or, where the log takes none any more, none, and
+// returns where the log stands then.
 func (l *Log) add(records ...Record) (mark, bool) {
 	l.mu.Lock()
-	if l.closed {
+	if l.closed || l.frozen {
 		at := l.mark
 		l.mu.Unlock()
 		return at, false
 	}
-	for _, r := range records {
-		l.put(r)
+	for i := range records {
+		l.put(&records[i])
 	}
 	l.wake()
 	at, dirty := l.mark, l.dirty
@@ -105,26 +107,76 @@ func (l *Log) add(records ...Record) (mark, bool) {
 }
 
 // put appends one record. The caller holds mu.
-func (l *Log) put(r Record) {
-	if r.Fact != nil || r.Damaged != nil {
-		var data []byte
-		if r.Fact != nil {
-			data = encodeFact(r.Fact)
-		}
-		l.facts = append(l.facts, placed{after: len(l.packed), fact: r.Fact, data: data, damaged: r.Damaged})
-		l.mark.facts++
-		return
+func (l *Log) put(r *Record) {
+	switch {
+	case r.Obj != nil || r.Fact == nil && r.Damaged == nil:
+		p, json, at := l.encode(r)
+		l.putPacket(p, json, at)
+	case r.Fact == nil:
+		l.putFact(placed{damaged: r.Damaged})
+	case r.stored != nil:
+		l.putFact(placed{fact: r.Fact, data: r.stored})
+	default:
+		fact, data := encodeFact(r.Fact)
+		l.putFact(placed{fact: fact, data: data})
 	}
-	obj, data := encodePacket(r.Place, r.Obj)
-	l.putPacket(r.Place, obj, data)
 }
 
-func (l *Log) putPacket(place packet.Placement, obj packet.Obj, data []byte) {
-	seq := int64(len(l.packed)) + 1
-	whole, at := wire(l.head, seq, data)
-	p := packet.Packet{Run: l.run, Epoch: l.epoch, Seq: seq, Placement: place, Obj: obj}
-	l.packed = append(l.packed, Entry{Seq: seq, Packet: p, JSON: whole, at: at})
+func (l *Log) putFact(f placed) {
+	f.after = len(l.packed)
+	l.facts = append(l.facts, f)
+	l.mark.facts++
+}
+
+func (l *Log) putPacket(p packet.Packet, json []byte, at int) {
+	p.Run, p.Epoch, p.Seq = l.run, l.epoch, int64(len(l.packed))+1
+	l.packed = append(l.packed, Entry{Seq: p.Seq, Packet: p, JSON: json, at: at})
 	l.mark.packets++
+}
+
+// tell sets who is told that there is more to make durable.
+func (l *Log) tell(dirty func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dirty = dirty
+}
+
+// freeze takes no more records until thaw, and returns what can be read of those
+// that are there, with their encodings, and where they end.
+func (l *Log) freeze() (records []Record, end mark) {
+	l.mu.Lock()
+	l.frozen = true
+	l.mu.Unlock()
+	items, end := l.since(mark{})
+	records = make([]Record, 0, end.position())
+	for i := range items {
+		if r := i.record(); r.Damaged == nil {
+			r.stored = i.stored()
+			records = append(records, r)
+		}
+	}
+	return records, end
+}
+
+func (l *Log) thaw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frozen = false
+}
+
+// end appends the last records, unless the log was closed, and closes it. Nobody
+// makes them durable.
+func (l *Log) end(records ...Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	for i := range records {
+		l.put(&records[i])
+	}
+	l.closed = true
+	l.wake()
 }
 
 // Close ends the log. Readers get what is left and then io.EOF.
@@ -139,8 +191,18 @@ func (l *Log) Close() {
 
 // wake lets every waiting reader look again. The caller holds mu.
 func (l *Log) wake() {
-	close(l.grown)
-	l.grown = make(chan struct{})
+	if l.grown != nil {
+		close(l.grown)
+		l.grown = nil
+	}
+}
+
+// more is closed when the log grew or was closed. The caller holds mu.
+func (l *Log) more() <-chan struct{} {
+	if l.grown == nil {
+		l.grown = make(chan struct{})
+	}
+	return l.grown
 }
 
 // Last returns the number of the newest packet, 0 where there is none.
@@ -155,114 +217,4 @@ func (l *Log) Closed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed
-}
-
-// Read returns all packets with a seq greater than after, and waits for one if
-// there is none. It returns io.EOF when the log has ended and nothing is left,
-// and ctx.Err() when ctx is done first. The slice belongs to the log and must
-// not be changed.
-func (l *Log) Read(ctx context.Context, after int64) ([]Entry, error) {
-	for {
-		l.mu.Lock()
-		entries, closed, grown := l.packed, l.closed, l.grown
-		l.mu.Unlock()
-		if after < int64(len(entries)) {
-			from := max(after, 0)
-			return entries[from:len(entries):len(entries)], nil
-		}
-		if closed {
-			return nil, io.EOF
-		}
-		select {
-		case <-grown:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// Records yields what the log holds by now, packets and facts in their order.
-func (l *Log) Records() iter.Seq[Record] {
-	records, _ := l.since(mark{})
-	return func(yield func(Record) bool) {
-		for r := range records {
-			if !yield(r.record()) {
-				return
-			}
-		}
-	}
-}
-
-// follow yields the records after a position and, until the log ends, those to
-// come. Its error is ctx.Err().
-func (l *Log) follow(ctx context.Context, after int64) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		var at mark
-		for {
-			l.mu.Lock()
-			closed, grown := l.closed, l.grown
-			l.mu.Unlock()
-			records, end := l.since(at)
-			skip := after - at.position()
-			for r := range records {
-				if skip--; skip >= 0 {
-					continue
-				}
-				if !yield(r.record(), nil) {
-					return
-				}
-			}
-			moved := end != at
-			at, after = end, max(after, end.position())
-			if moved {
-				continue
-			}
-			if closed {
-				return
-			}
-			select {
-			case <-grown:
-			case <-ctx.Done():
-				yield(Record{}, ctx.Err())
-				return
-			}
-		}
-	}
-}
-
-// item is one record of a log with its encoding.
-type item struct {
-	entry *Entry
-	fact  *placed
-}
-
-func (i item) record() Record {
-	if i.entry != nil {
-		p := i.entry.Packet
-		return Record{Place: p.Placement, Obj: p.Obj, Seq: i.entry.Seq, JSON: i.entry.JSON}
-	}
-	return Record{Fact: i.fact.fact, Damaged: i.fact.damaged}
-}
-
-// since yields what stands behind a mark, in order, and returns where that ends.
-func (l *Log) since(from mark) (iter.Seq[item], mark) {
-	l.mu.Lock()
-	packed, facts, end := l.packed, l.facts, l.mark
-	l.mu.Unlock()
-	return func(yield func(item) bool) {
-		p, f := from.packets, from.facts
-		for p < end.packets || f < end.facts {
-			if f < end.facts && facts[f].after <= p {
-				if !yield(item{fact: &facts[f]}) {
-					return
-				}
-				f++
-				continue
-			}
-			if !yield(item{entry: &packed[p]}) {
-				return
-			}
-			p++
-		}
-	}, end
 }

@@ -1,13 +1,10 @@
 package journal
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
-
-	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
 // A section is a stretch of one run's records on disk, little endian:
@@ -33,8 +30,24 @@ type section struct {
 type row struct {
 	kind byte
 	data []byte
+	// bare says, of a row to write, that data lacks the brace it begins with.
+	bare bool
 	// damaged is set where a read row does not fit its sum.
 	damaged error
+}
+
+func (r row) size() int {
+	if r.bare {
+		return 1 + len(r.data)
+	}
+	return len(r.data)
+}
+
+func (r row) sum() uint32 {
+	if r.bare {
+		return crc32.Update(braceSum, castagnoli, r.data)
+	}
+	return crc32.Checksum(r.data, castagnoli)
 }
 
 // The kinds of rows.
@@ -48,7 +61,14 @@ const sectionVersion = 1
 // maxHeader bounds the header of a section that is read, in bytes.
 const maxHeader = 16 << 20
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// maxMissing bounds the records that a section says stand before it and are not
+// there.
+const maxMissing = 1 << 20
+
+var (
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+	braceSum   = crc32.Checksum([]byte{'{'}, castagnoli)
+)
 
 var (
 	errHeader = errors.New("the header of a section does not fit its sum")
@@ -58,21 +78,26 @@ var (
 
 // encode writes the section behind out.
 func (s section) encode(out []byte) []byte {
-	header := []byte{sectionVersion}
-	header = binary.AppendUvarint(header, uint64(len(s.run)))
-	header = append(header, s.run...)
-	for _, n := range []uint64{uint64(s.epoch), uint64(s.before.packets), uint64(s.before.facts), uint64(len(s.rows))} {
-		header = binary.AppendUvarint(header, n)
+	out = append(out, 0, 0, 0, 0)
+	start := len(out)
+	out = append(out, sectionVersion)
+	out = binary.AppendUvarint(out, uint64(len(s.run)))
+	out = append(out, s.run...)
+	for _, n := range [...]int64{s.epoch, int64(s.before.packets), int64(s.before.facts), int64(len(s.rows))} {
+		out = binary.AppendUvarint(out, uint64(n))
 	}
 	for _, r := range s.rows {
-		header = append(header, r.kind)
-		header = binary.AppendUvarint(header, uint64(len(r.data)))
-		header = binary.LittleEndian.AppendUint32(header, crc32.Checksum(r.data, castagnoli))
+		out = append(out, r.kind)
+		out = binary.AppendUvarint(out, uint64(r.size()))
+		out = binary.LittleEndian.AppendUint32(out, r.sum())
 	}
-	out = binary.LittleEndian.AppendUint32(out, uint32(len(header)))
-	out = append(out, header...)
+	header := out[start:]
+	binary.LittleEndian.PutUint32(out[start-4:], uint32(len(header)))
 	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(header, castagnoli))
 	for _, r := range s.rows {
+		if r.bare {
+			out = append(out, '{')
+		}
 		out = append(out, r.data...)
 	}
 	return out
@@ -87,8 +112,8 @@ func decodeSection(data []byte) (s section, rest []byte, err error) {
 	if len(data) < 4 {
 		return damaged(errHeader)
 	}
-	n := int(binary.LittleEndian.Uint32(data))
-	if data = data[4:]; n > maxHeader || n+4 > len(data) {
+	n := uint64(binary.LittleEndian.Uint32(data))
+	if data = data[4:]; n > maxHeader || n+4 > uint64(len(data)) {
 		return damaged(errHeader)
 	}
 	header, sum := data[:n], binary.LittleEndian.Uint32(data[n:])
@@ -163,77 +188,3 @@ func (r *headerReader) take(n uint64) []byte {
 	r.data = r.data[n:]
 	return b
 }
-
-// rowsOf are what stands in a log behind a mark, as rows, and where that ends.
-func (l *Log) rowsOf(from mark) ([]row, mark) {
-	items, end := l.since(from)
-	rows := make([]row, 0, end.position()-from.position())
-	for i := range items {
-		if i.entry != nil {
-			body := append([]byte{'{'}, i.entry.JSON[i.entry.at:]...)
-			rows = append(rows, row{kind: kindPacket, data: body})
-		} else if i.fact.damaged == nil {
-			rows = append(rows, row{kind: kindFact, data: i.fact.data})
-		}
-	}
-	return rows, end
-}
-
-// load appends a stored section to a log that nobody else has yet. What does not
-// follow what is there already is left out; what is missing in between is told as
-// damage.
-func (l *Log) load(s section) {
-	if missing := s.before.position() - l.mark.position(); missing > 0 {
-		l.lost(s.before, fmt.Errorf("%w: %d records are missing", ErrDamaged, missing))
-	}
-	skip := l.mark.position() - s.before.position()
-	for _, r := range s.rows {
-		if skip--; skip >= 0 {
-			continue
-		}
-		l.loadRow(r)
-	}
-}
-
-func (l *Log) loadRow(r row) {
-	if r.kind == kindPacket {
-		if r.damaged == nil {
-			place, obj, err := decodePacket(r.data)
-			if err == nil {
-				l.putPacket(place, obj, r.data)
-				return
-			}
-			r.damaged = err
-		}
-		l.lost(mark{l.mark.packets + 1, l.mark.facts}, fmt.Errorf("%w: %w", ErrDamaged, r.damaged))
-		return
-	}
-	fact, err := Fact(nil), r.damaged
-	if err == nil {
-		fact, err = decodeFact(r.data)
-	}
-	if err != nil {
-		l.lost(mark{l.mark.packets, l.mark.facts + 1}, fmt.Errorf("%w: %w", ErrDamaged, err))
-		return
-	}
-	l.facts = append(l.facts, placed{after: len(l.packed), fact: fact, data: bytes.Clone(r.data)})
-	l.mark.facts++
-}
-
-// lost stands for records that cannot be read, up to a mark: packets keep their
-// numbers, as notices.
-func (l *Log) lost(to mark, why error) {
-	for l.mark.packets < to.packets {
-		place := packet.At(0, 0)
-		obj, data := encodePacket(place, packet.NewNotice(packet.CodeRecordDamaged, ""))
-		l.putPacket(place, obj, data)
-	}
-	for l.mark.facts < to.facts {
-		l.facts = append(l.facts, placed{after: len(l.packed), damaged: why})
-		l.mark.facts++
-	}
-	l.damage = append(l.damage, why)
-}
-
-// Damage says what of a stored log cannot be read, nil for nothing.
-func (l *Log) Damage() []error { return l.damage }

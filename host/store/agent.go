@@ -79,8 +79,9 @@ func (s *Store) CreateAgent(ctx context.Context, record Agent) (Agent, error) {
 }
 
 // ChangeAgent lets change have an agent's record and keeps what it makes of it but
-// for the id and the times. change runs in a transaction and must not use the
-// Store. It takes no Principal, as CreateAgent does not. It returns ErrNotFound,
+// for the id and the times. change runs in a transaction, may run more than once, each
+// time on the record as it is then, and must not use the Store. It takes no Principal,
+// as CreateAgent does not. It returns ErrNotFound,
 // and a *FieldError and ErrExists as CreateAgent does.
 func (s *Store) ChangeAgent(ctx context.Context, id string, change func(*Agent)) (Agent, error) {
 	var a Agent

@@ -201,10 +201,12 @@ func (s *Store) begin(tx kv.Tx, p identity.Principal, in BeginRun) (Begun, error
 	if run := liveRun(tx, out.Session.ID); run != "" {
 		return Begun{}, &BusyError{Run: run}
 	}
-	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID(), Epoch: 1, UserMessage: out.UserMessage.ID, StartedAt: now}
+	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID(), Epoch: 1,
+		UserMessage: out.UserMessage.ID, StartedAt: now}
 	for i, model := range in.Models {
 		m := Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID(), Parent: out.UserMessage.ID,
-			Role: RoleAssistant, Agent: in.Agent, Allowed: in.Allowed, Model: model, ModelIndex: i, Run: out.Run.ID, Status: StatusRunning, CreatedAt: now}
+			Role: RoleAssistant, Agent: in.Agent, Allowed: in.Allowed, Model: model, ModelIndex: i, Run: out.Run.ID,
+			Status: StatusRunning, CreatedAt: now}
 		out.Responses = append(out.Responses, m)
 		out.Run.Responses = append(out.Run.Responses, m.ID)
 	}
@@ -233,7 +235,9 @@ func (b *Begun) follow(tx kv.Tx, last Message) error {
 
 // beginMessage fills in the session and the user message, from the store or
 // new, and returns the session as it is stored.
-func (s *Store) beginMessage(tx kv.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun) (old Session, err error) {
+func (s *Store) beginMessage(
+	tx kv.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun,
+) (old Session, err error) {
 	if in.Regenerate != "" {
 		return beginAgain(tx, p, in, out)
 	}
@@ -243,7 +247,8 @@ func (s *Store) beginMessage(tx kv.Tx, p identity.Principal, in BeginRun, now ti
 			return Session{}, notFound("message", parent)
 		}
 		out.SessionCreated = true
-		out.Session = Session{ID: s.newID("s"), Owner: p.UserID(), Title: in.NewTitle, Private: in.Private, CreatedAt: now, UpdatedAt: now}
+		out.Session = Session{ID: s.newID("s"), Owner: p.UserID(), Title: in.NewTitle, Private: in.Private,
+			CreatedAt: now, UpdatedAt: now}
 	} else {
 		if old, err = ownSession(tx, p, in.SessionID); err != nil {
 			return Session{}, err
@@ -263,7 +268,8 @@ func (s *Store) beginMessage(tx kv.Tx, p identity.Principal, in BeginRun, now ti
 		}
 	}
 	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID(), Parent: parent,
-		Role: RoleUser, Agent: in.Agent, Allowed: in.Allowed, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
+		Role: RoleUser, Agent: in.Agent, Allowed: in.Allowed, Text: in.Text,
+		Status: StatusCompleted, CreatedAt: now, EndedAt: now}
 	out.UserMessage.Files, err = carry(tx, p, out.Session.ID, in.Files)
 	return old, err
 }

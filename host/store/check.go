@@ -94,7 +94,8 @@ func (c *checker) owner(t table, key, owner string) {
 func (c *checker) users() {
 	each(c, tableUsers, func(key string, u User) {
 		c.expect(u.ID == key, tableUsers, key, "it says that its id is %q", u.ID)
-		c.expect(tableUserNames.text(c.tx, strings.ToLower(u.Name)) == key, tableUsers, key, "the name %q does not lead to it", u.Name)
+		c.expect(tableUserNames.text(c.tx, strings.ToLower(u.Name)) == key, tableUsers, key,
+			"the name %q does not lead to it", u.Name)
 	})
 	c.index(tableUserNames, tableUsers, idInValue)
 	for _, t := range []table{tableLinks, tableCookies} {
@@ -107,7 +108,8 @@ func (c *checker) sessions() {
 		c.expect(s.ID == key, tableSessions, key, "it says that its id is %q", s.ID)
 		c.owner(tableSessions, key, s.Owner)
 		c.expect(tableOwnerSessions.has(c.tx, sessionOrderKey(s)), tableSessions, key, "it is missing in its owner's list")
-		c.expect(s.Leaf == "" || tableSessionMsgs.has(c.tx, join(key, s.Leaf)), tableSessions, key, "its leaf %q is not one of its messages", s.Leaf)
+		c.expect(s.Leaf == "" || tableSessionMsgs.has(c.tx, join(key, s.Leaf)), tableSessions, key,
+			"its leaf %q is not one of its messages", s.Leaf)
 	})
 	c.index(tableOwnerSessions, tableSessions, idInKey)
 }
@@ -118,7 +120,8 @@ func (c *checker) messages() {
 		c.owner(tableMessages, key, m.Owner)
 		c.expect(tableSessions.has(c.tx, m.Session), tableMessages, key, "its session %q is not there", m.Session)
 		c.expect(tableSessionMsgs.has(c.tx, join(m.Session, key)), tableMessages, key, "it is missing in its session's list")
-		c.expect(m.Parent == "" || tableSessionMsgs.has(c.tx, join(m.Session, m.Parent)), tableMessages, key, "its parent %q is not in its session", m.Parent)
+		c.expect(m.Parent == "" || tableSessionMsgs.has(c.tx, join(m.Session, m.Parent)), tableMessages, key,
+			"its parent %q is not in its session", m.Parent)
 		c.expect(m.Run == "" || tableRuns.has(c.tx, m.Run), tableMessages, key, "its run %q is not there", m.Run)
 		for _, run := range m.LaterRuns {
 			c.expect(tableRuns.has(c.tx, run), tableMessages, key, "its later run %q is not there", run)
@@ -158,7 +161,8 @@ func (c *checker) journal(key string, r Run) {
 		c.add(tableRuns, key, "a part of its journal cannot be read: %v", damage)
 	}
 	c.expect(log.Epoch() == r.Epoch && log.Last() == r.Ends[r.Epoch], tableRuns, key,
-		"its journal has %d packets in epoch %d, and should have %d in epoch %d", log.Last(), log.Epoch(), r.Ends[r.Epoch], r.Epoch)
+		"its journal has %d packets in epoch %d, and should have %d in epoch %d",
+		log.Last(), log.Epoch(), r.Ends[r.Epoch], r.Epoch)
 	for _, a := range journal.Answers(log.Records(), len(r.Responses)) {
 		for i, s := range a.Steps {
 			for _, result := range s.Results {
@@ -172,7 +176,8 @@ func (c *checker) documents() {
 	each(c, tableDocuments, func(key string, d DocumentRecord) {
 		c.expect(d.ID == key, tableDocuments, key, "it says that its id is %q", d.ID)
 		c.owner(tableDocuments, key, d.Owner)
-		c.expect(tableDocumentURIs.text(c.tx, join(d.Owner, d.URI)) == key, tableDocuments, key, "its URI does not lead to it")
+		c.expect(tableDocumentURIs.text(c.tx, join(d.Owner, d.URI)) == key, tableDocuments, key,
+			"its URI does not lead to it")
 		c.expect(tableDocumentTexts.has(c.tx, key), tableDocuments, key, "its text is not there")
 	})
 	c.index(tableDocumentURIs, tableDocuments, idInValue)
@@ -198,7 +203,8 @@ func (c *checker) files() {
 			c.expect(tableFileTexts.has(c.tx, key), tableFiles, key, "its text is not there")
 		}
 		for _, session := range f.Sessions {
-			c.expect(tableSessionFiles.has(c.tx, join(session, key)), tableFiles, key, "it is missing in the list of session %s", session)
+			c.expect(tableSessionFiles.has(c.tx, join(session, key)), tableFiles, key,
+				"it is missing in the list of session %s", session)
 		}
 	})
 	c.index(tableOwnerFiles, tableFiles, idInKey)
@@ -208,7 +214,8 @@ func (c *checker) files() {
 func (c *checker) agents() {
 	each(c, tableAgents, func(key string, a Agent) {
 		c.expect(a.ID == key, tableAgents, key, "it says that its id is %q", a.ID)
-		c.expect(tableAgentNames.text(c.tx, agentKey(a.Name)) == key, tableAgents, key, "the name %q does not lead to it", a.Name)
+		c.expect(tableAgentNames.text(c.tx, agentKey(a.Name)) == key, tableAgents, key,
+			"the name %q does not lead to it", a.Name)
 	})
 	c.index(tableAgentNames, tableAgents, idInValue)
 }

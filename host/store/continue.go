@@ -11,7 +11,9 @@ import (
 // beginContinued takes an answer up again: the run writes on in the message that is
 // there. The calls that were held back are handed out and held no longer, so that
 // none can run twice.
-func (s *Store) beginContinued(tx kv.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun) (old Session, err error) {
+func (s *Store) beginContinued(
+	tx kv.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun,
+) (old Session, err error) {
 	m, err := ownMessage(tx, p, in.Continue)
 	if err != nil {
 		return Session{}, err

@@ -33,14 +33,18 @@ type DocumentRecord struct {
 // PutDocument writes a document and its text. The record's owner is the
 // principal. A document whose URI the owner has already replaces that one and
 // keeps its id and its AddedAt; another gets an id if it has none. The record
-// is returned as it was written. It returns ErrInvalid for a URI that
-// is empty or too long, and ErrNotFound when the user does not exist or the record's id is another
+// is returned as it was written. It returns ErrInvalid for a URI that is empty or too
+// long, and ErrNotFound when the user does not exist or the record's id is another
 // document's.
-func (s *Store) PutDocument(ctx context.Context, p identity.Principal, record DocumentRecord, text []byte) (DocumentRecord, error) {
+func (s *Store) PutDocument(
+	ctx context.Context, p identity.Principal, record DocumentRecord, text []byte,
+) (DocumentRecord, error) {
 	if record.URI == "" || len(record.URI) > maxURI {
 		return DocumentRecord{}, invalid("a document needs a URI of 1 to %d bytes", maxURI)
 	}
+	given := record
 	err := s.update(ctx, func(tx kv.Tx) error {
+		record = given
 		if err := known(tx, p); err != nil {
 			return err
 		}

@@ -27,8 +27,8 @@ var (
 	ErrNothingHeld = errors.New("no call is held in this answer")
 	// ErrFinished is returned when a run has already ended.
 	ErrFinished = errors.New("the run has already ended")
-	// ErrEpoch is returned when packets are of another epoch than the run's log.
-	ErrEpoch = errors.New("the run's log is in another epoch")
+	// ErrEpoch is returned when a run would end in an epoch below its own.
+	ErrEpoch = errors.New("the run is in a later epoch")
 	// ErrClosed is returned when the Store is closed.
 	ErrClosed = kv.ErrClosed
 	// ErrDamaged is matched when the data file cannot be read.

@@ -97,7 +97,9 @@ func (s *Store) AddPicture(ctx context.Context, p identity.Principal, record Fil
 }
 
 // addFile writes a record and, in the table for its kind, what is kept of it.
-func (s *Store) addFile(ctx context.Context, p identity.Principal, record File, kind table, content []byte) (File, error) {
+func (s *Store) addFile(
+	ctx context.Context, p identity.Principal, record File, kind table, content []byte,
+) (File, error) {
 	if record.Name == "" || len(record.Name) > maxFileName {
 		return File{}, invalid("a file's name has 1 to %d bytes", maxFileName)
 	}
@@ -270,7 +272,10 @@ func carry(tx kv.Tx, p identity.Principal, session string, ids []string) ([]File
 			continue
 		}
 		f.Sessions = append(f.Sessions, session)
-		if err := errors.Join(tableFiles.put(tx, f.ID, f), tableSessionFiles.putRaw(tx, join(session, f.ID), []byte{})); err != nil {
+		err = errors.Join(
+			tableFiles.put(tx, f.ID, f),
+			tableSessionFiles.putRaw(tx, join(session, f.ID), []byte{}))
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -82,7 +82,9 @@ func (s *idSource) next(prefix string) string {
 // startAfter lets new ids sort after all that the file holds, whatever the
 // clock says now.
 func (s *idSource) startAfter(tx kv.Tx) error {
-	for _, t := range []table{tableUsers, tableSessions, tableMessages, tableRuns, tableDocuments, tableMemories, tableFiles, tableAgents} {
+	for _, t := range []table{
+		tableUsers, tableSessions, tableMessages, tableRuns, tableDocuments, tableMemories, tableFiles, tableAgents,
+	} {
 		key, _, _ := tx.Last(kv.Table(t), "")
 		_, text, _ := strings.Cut(key, "_")
 		if u, ok := parseULID(text); ok && s.last.less(u) {

@@ -41,7 +41,8 @@ const defaultLockTimeout = time.Second
 
 // openFile opens the file under its lock.
 func openFile(path string, opts Options) (*kv.Bolt, error) {
-	db, err := kv.OpenBolt(path, kv.BoltOptions{LockTimeout: cmp.Or(opts.LockTimeout, defaultLockTimeout), Stop: opts.Stop})
+	o := kv.BoltOptions{LockTimeout: cmp.Or(opts.LockTimeout, defaultLockTimeout), Stop: opts.Stop}
+	db, err := kv.OpenBolt(path, o)
 	if errors.Is(err, kv.ErrLocked) {
 		return nil, lockedBy(path)
 	}

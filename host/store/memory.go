@@ -51,15 +51,15 @@ func (s *Store) AddMemory(ctx context.Context, p identity.Principal, record Memo
 		if err := known(tx, p); err != nil {
 			return err
 		}
-		known, _ := memoriesOf(tx, p) // one that cannot be read is not the same
-		for _, k := range known {
+		there, _ := memoriesOf(tx, p) // one that cannot be read is not the same
+		for _, k := range there {
 			if k.Text == record.Text {
-				m = k
+				m, added = k, false
 				return nil
 			}
 		}
-		if len(known) >= MaxMemories {
-			return full("there are %d memories already, which is all that are kept", len(known))
+		if len(there) >= MaxMemories {
+			return full("there are %d memories already, which is all that are kept", len(there))
 		}
 		now := s.clock()
 		m, added = Memory{ID: s.newID("mem"), Owner: p.UserID(), Text: record.Text, Plugin: record.Plugin,
@@ -131,7 +131,9 @@ func ownMemory(tx kv.Tx, p identity.Principal, id string) (Memory, error) {
 // UpdateMemory gives a memory another text; plugin is who wrote it, "" for the
 // person, and labels are its labels. It returns ErrInvalid as AddMemory does, and
 // ErrNotFound.
-func (s *Store) UpdateMemory(ctx context.Context, p identity.Principal, id, text, plugin string, labels []string) (Memory, error) {
+func (s *Store) UpdateMemory(
+	ctx context.Context, p identity.Principal, id, text, plugin string, labels []string,
+) (Memory, error) {
 	text, err := memoryText(text)
 	if err != nil {
 		return Memory{}, err

@@ -159,7 +159,8 @@ func branch(tx kv.Tx, sessionID, leaf string) ([]Message, error) {
 	seen := map[string]bool{}
 	for id := leaf; id != ""; {
 		if seen[id] {
-			return nil, &RecordError{Table: string(tableMessages), Key: id, Err: fmt.Errorf("it is its own ancestor: %w", ErrDamaged)}
+			circle := fmt.Errorf("it is its own ancestor: %w", ErrDamaged)
+			return nil, &RecordError{Table: string(tableMessages), Key: id, Err: circle}
 		}
 		seen[id] = true
 		message, err := sessionMessage(tx, sessionID, id)

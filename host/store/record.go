@@ -48,17 +48,6 @@ const (
 	tableAgentNames table = "agent_names" // index: lower-case name → id
 )
 
-// tables are all of them, in the order in which they are created.
-var tables = []table{
-	tableMeta, tableUsers, tableUserNames, tableLinks, tableCookies,
-	tableSessions, tableOwnerSessions, tableMessages, tableSessionMsgs,
-	tableRuns, tableSessionRuns, tableLive, tableRequests, tableRequestTimes,
-	tableDocuments, tableDocumentTexts, tableDocumentURIs, tableSpaces,
-	tableMemories, tableOwnerMemories,
-	tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles,
-	tableAgents, tableAgentNames,
-}
-
 // put stores v as JSON.
 func (t table) put(tx kv.Tx, key string, v any) error {
 	var buf bytes.Buffer

@@ -99,7 +99,9 @@ func (s *Store) LatestRun(ctx context.Context, p identity.Principal, sessionID s
 	})
 }
 
-func (s *Store) sessionRun(ctx context.Context, p identity.Principal, sessionID string, which func(kv.Tx, string) string) (Run, error) {
+func (s *Store) sessionRun(
+	ctx context.Context, p identity.Principal, sessionID string, which func(kv.Tx, string) string,
+) (Run, error) {
 	var run Run
 	err := s.view(ctx, func(tx kv.Tx) error {
 		if _, err := ownSession(tx, p, sessionID); err != nil {
@@ -158,9 +160,11 @@ func (s *Store) UnfinishedRuns(ctx context.Context) ([]Run, error) {
 }
 
 // FinishRun ends a run, once: who comes first has ended it, and who comes later
-// gets ErrFinished and changes nothing. It returns ErrNotFound when the run is
-// not there (any more), ErrEpoch when Epoch is below the run's, and ErrInvalid when
-// StopReason is none, or an answer is not one of the run's.
+// gets ErrFinished and changes nothing. An answer or a session whose record cannot be
+// read stays as it is, so that nothing keeps the run from ending. It returns
+// ErrNotFound when the run is not there (any more), ErrEpoch when Epoch is below the
+// run's, and ErrInvalid when StopReason or the status of an answer is not final, or an
+// answer is not one of the run's.
 func (s *Store) FinishRun(ctx context.Context, runID string, f Finish) error {
 	return s.update(ctx, func(tx kv.Tx) error {
 		run, err := unfinishedRun(tx, runID)
@@ -198,16 +202,14 @@ func (s *Store) finish(tx kv.Tx, run Run, f Finish) error {
 	if err := finishMessages(tx, run, f); err != nil {
 		return err
 	}
-	session, err := get[Session](tx, tableSessions, run.Session)
-	if err != nil {
-		return err
+	if session, err := get[Session](tx, tableSessions, run.Session); err == nil {
+		old := session
+		session.UpdatedAt = run.EndedAt
+		if err := putSession(tx, old, session); err != nil {
+			return err
+		}
 	}
-	old := session
-	session.UpdatedAt = run.EndedAt
-	return errors.Join(
-		putSession(tx, old, session),
-		tableLive.delete(tx, run.Session),
-		tableRuns.put(tx, run.ID, run))
+	return errors.Join(tableLive.delete(tx, run.Session), tableRuns.put(tx, run.ID, run))
 }
 
 // finishMessages writes how the answers ended; all else of them stays as it is.
@@ -225,7 +227,7 @@ func finishMessages(tx kv.Tx, run Run, f Finish) error {
 	for _, id := range run.Responses {
 		m, err := get[Message](tx, tableMessages, id)
 		if err != nil {
-			return fmt.Errorf("message %q: %w", id, err)
+			continue // Check names it
 		}
 		m.Status, m.EndedAt = leftOver(f.StopReason), run.EndedAt
 		if a, ok := final[id]; ok {

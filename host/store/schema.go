@@ -16,10 +16,10 @@ const schemaKey = "schema"
 // that also writes the new version. What they do is never changed once it was
 // released; a new layout is a new entry.
 var migrations = []func(kv.Tx) error{
-	createTables,
-	createTables, // memories and files
-	createTables, // agents
-	createTables, // pictures
+	newTables,
+	newTables, // memories and files
+	newTables, // agents
+	newTables, // pictures
 	toJournals,
 }
 
@@ -32,8 +32,8 @@ type SchemaError struct {
 
 // Error implements error.
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("%s was written by a newer Bulkhead (data version %d, this one knows %d). Use that newer version, or restore a backup.",
-		e.Path, e.Have, e.Want)
+	return fmt.Sprintf("%s was written by a newer Bulkhead (data version %d, this one knows %d). "+
+		"Use that newer version, or restore a backup.", e.Path, e.Have, e.Want)
 }
 
 // migrate brings the file to the newest version.
@@ -69,11 +69,13 @@ func schemaVersion(tx kv.Tx) (int, error) {
 	}
 	v, err := strconv.Atoi(tableMeta.text(tx, schemaKey))
 	if err != nil || v < 1 {
-		return 0, &RecordError{Table: string(tableMeta), Key: schemaKey, Err: fmt.Errorf("it is not a version: %w", ErrDamaged)}
+		return 0, &RecordError{
+			Table: string(tableMeta), Key: schemaKey, Err: fmt.Errorf("it is not a version: %w", ErrDamaged),
+		}
 	}
 	return v, nil
 }
 
-// createTables is the step of a version that only added tables: they are made by
-// what is first put into them.
-func createTables(kv.Tx) error { return nil }
+// newTables is the step of a version that only added tables: they are made by what is
+// first put into them.
+func newTables(kv.Tx) error { return nil }

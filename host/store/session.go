@@ -44,9 +44,9 @@ func ownSession(tx kv.Tx, p identity.Principal, id string) (Session, error) {
 }
 
 // Sessions returns the principal's sessions, the pinned ones first and of each kind the
-// last updated first: at most limit of them (all if limit is 0) and only those after the session before, if
-// that is not empty. Sessions that cannot be read are left out and named in the
-// error.
+// last updated first: at most limit of them (all if limit is 0) and only those after
+// the session before, if that is not empty. Sessions that cannot be read are left out
+// and named in the error.
 func (s *Store) Sessions(ctx context.Context, p identity.Principal, limit int, before string) ([]Session, error) {
 	var sessions []Session
 	var bad []error
@@ -135,9 +135,9 @@ func (s *Store) PinSession(ctx context.Context, p identity.Principal, id string,
 	return session, err
 }
 
-// DeleteSession deletes a session with its messages, runs, packets and tool
-// calls, and the files that no other session carries. It returns ErrNotFound, and a *BusyError while a run of it is live:
-// stop the run first.
+// DeleteSession deletes a session with its messages, its runs and their journals, and
+// the files that no other session carries. It returns ErrNotFound, and a *BusyError
+// while a run of it is live: stop the run first.
 func (s *Store) DeleteSession(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx kv.Tx) error {
 		session, err := ownSession(tx, p, id)

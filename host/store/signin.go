@@ -30,7 +30,9 @@ type credential struct {
 }
 
 // CreateLink makes a one-time sign-in token for the user, valid for ttl.
-func (s *Store) CreateLink(ctx context.Context, userID string, ttl time.Duration) (token string, expires time.Time, err error) {
+func (s *Store) CreateLink(
+	ctx context.Context, userID string, ttl time.Duration,
+) (token string, expires time.Time, err error) {
 	token, expires = newSecret(), s.clock().Add(ttl)
 	err = s.update(ctx, func(tx kv.Tx) error {
 		if _, err := userByID(tx, userID); err != nil {

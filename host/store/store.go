@@ -1,15 +1,16 @@
 // Package store keeps what must survive: users and their sign-in, sessions and
-// their tree of messages, runs with their packets, tool calls, documents,
-// memories, attached files, and a key space for each room that asks for one. All
-// of it lives in one bbolt file.
+// their tree of messages, runs, documents, memories, attached files, agents, and a
+// key space for each room that asks for one. All of it lives in one data file, in
+// which host/journal keeps what runs and answers say.
 //
 // Records come in and go out as plain values; every record has an owner, and
 // every read of a person's records takes the Principal who asks. Somebody
 // else's record is ErrNotFound, so that nobody learns that it exists. What a
 // method returned without an error is on disk, fsync included.
 //
-// It is the only package that knows bbolt. It must not know packets' contents,
-// models, tools, HTTP or plugins: to it a packet is a number and some JSON.
+// Transactions are those of kv, the only package that knows bbolt. It must not know
+// models, tools, HTTP or plugins, nor, but for the migration that made journals of
+// them, what packets say.
 package store
 
 import (
@@ -77,13 +78,17 @@ func Open(path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// OpenMemory opens a Store that keeps nothing beyond the process.
+// OpenMemory opens a Store that keeps nothing beyond the process. Its Path is "". Of
+// opts the lock and the holder are not looked at.
 func OpenMemory(opts Options) (*Store, error) {
 	s := &Store{db: kv.NewMemory(opts.Stop), now: opts.Now}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	return s, s.start(opts)
+	if err := s.migrateAndNumber(opts); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
 }
 
 // prepare does what an open file needs before its first use.
@@ -94,10 +99,12 @@ func (s *Store) prepare(opts Options) error {
 	if err := writeHolder(s.path, opts.Holder); err != nil {
 		return fmt.Errorf("note who holds the data file: %w", err)
 	}
-	return s.start(opts)
+	return s.migrateAndNumber(opts)
 }
 
-func (s *Store) start(opts Options) error {
+// migrateAndNumber brings the records to the newest version, and lets new ids go on
+// behind those that are there.
+func (s *Store) migrateAndNumber(opts Options) error {
 	if err := s.migrate(); err != nil {
 		return err
 	}
@@ -127,7 +134,7 @@ func (s *Store) Close() error {
 // DB is what the Store stands on, for rooms whose records share its transactions.
 func (s *Store) DB() kv.DB { return s.db }
 
-// Path returns the path of the data file.
+// Path returns the path of the data file, "" for none.
 func (s *Store) Path() string { return s.path }
 
 // view runs fn in a read transaction.

@@ -110,6 +110,10 @@ type fixture struct {
 	seenMu  sync.Mutex
 	seen    map[string][]packet.Packet
 	more    chan struct{}
+	// stop is the store's failpoint, tools are what is installed; nil for none and for
+	// a search and a clock.
+	stop  kv.Stop
+	tools func() []tool.Tool
 	// ids counts the ids of records, where they are not random.
 	ids atomic.Int64
 	// restarted tells that runs may have ended without anybody seeing them.
@@ -153,6 +157,21 @@ func (f *fixture) sent(run string) []packet.Packet {
 			f.t.Fatalf("nobody saw the end of run %s", run)
 		}
 	}
+}
+
+// requested are the requests to the model, each as its messages and the tools on offer.
+func (f *fixture) requested() (requests [][]string) {
+	for _, r := range f.server.Requests() {
+		var lines []string
+		for _, m := range r.Body.Messages {
+			lines = append(lines, fmt.Sprintf("%s %s %+v %s", m.Role, m.Content, m.ToolCalls, m.ToolCallID))
+		}
+		for _, t := range r.Body.Tools {
+			lines = append(lines, fmt.Sprintf("tool %+v", t))
+		}
+		requests = append(requests, lines)
+	}
+	return requests
 }
 
 // drawn is what a client draws of packets, as text.
@@ -229,7 +248,7 @@ func newFixture(t *testing.T, names ...string) *fixture {
 
 func (f *fixture) open(names ...string) {
 	f.t.Helper()
-	st, err := store.Open(f.path, store.Options{})
+	st, err := store.Open(f.path, store.Options{Stop: f.stop})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -256,7 +275,12 @@ func (f *fixture) open(names ...string) {
 	f.restarted, f.seen = f.Service != nil, nil
 	f.Service = New(Config{
 		Store: st, Journal: f.openJournal(st), Models: ms, Observe: f.see,
-		Tools: func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{f.search, clockTool{}}, nil },
+		Tools: func(context.Context, string) ([]tool.Tool, error) {
+			if f.tools != nil {
+				return f.tools(), nil
+			}
+			return []tool.Tool{f.search, clockTool{}}, nil
+		},
 	})
 	if err := f.Recover(f.t.Context()); err != nil {
 		f.t.Fatal(err)

@@ -95,15 +95,20 @@ func (b *Bolt) Close() error {
 	return b.db.Close()
 }
 
-// Check reads every page of the file in a transaction that writes nothing, calls
-// found for each that makes no sense, and then also with the same transaction.
+// Check reads every page of the file in a transaction that writes nothing, calls found
+// for each that makes no sense, and then also with the same transaction. Of a file that
+// was cut short, only that is found.
 func (b *Bolt) Check(found func(error), also func(Tx) error) error {
 	errChecked := errors.New("checked")
 	// bbolt's own check needs the writer's place: it reads the list of free pages.
 	err := guarded(func() error {
 		return closedError(b.db.Update(func(tx *bbolt.Tx) error {
-			for err := range tx.Check() {
+			if err := b.whole(tx); err != nil {
 				found(err)
+			} else {
+				for err := range tx.Check() {
+					found(err)
+				}
 			}
 			if err := also(boltTx{tx}); err != nil {
 				return err
@@ -115,6 +120,19 @@ func (b *Bolt) Check(found func(error), also func(Tx) error) error {
 		return nil
 	}
 	return err
+}
+
+// whole tells whether the file holds all pages that it names. bbolt looks at them in a
+// goroutine of its own, in which a page behind the end of the file would end the process.
+func (b *Bolt) whole(tx *bbolt.Tx) error {
+	info, err := os.Stat(b.db.Path())
+	if err != nil {
+		return fmt.Errorf("look at the data file: %w", err)
+	}
+	if have, want := info.Size(), tx.Size(); have < want {
+		return fmt.Errorf("the file ends after %d of %d bytes", have, want)
+	}
+	return nil
 }
 
 // boltTx is a transaction of a file.
@@ -132,15 +150,13 @@ func (t boltTx) bucket(table Table) *bbolt.Bucket {
 
 // made returns the bucket of a table to write to.
 func (t boltTx) made(table Table) (*bbolt.Bucket, error) {
-	if !t.tx.Writable() {
-		return nil, ErrReadOnly
-	}
 	outer, inner, nested := table.path()
 	b, err := t.tx.CreateBucketIfNotExists([]byte(outer))
 	if err != nil || !nested {
 		return b, err
 	}
-	return b.CreateBucketIfNotExists([]byte(inner))
+	b, err = b.CreateBucketIfNotExists([]byte(inner))
+	return b, takenError(err)
 }
 
 // Get implements Tx.
@@ -155,8 +171,8 @@ func (t boltTx) Get(table Table, key string) ([]byte, bool) {
 
 // Put implements Tx.
 func (t boltTx) Put(table Table, key string, value []byte) error {
-	if key == "" || len(key) > maxKey {
-		return ErrKey
+	if err := checkPut(t.tx.Writable(), table, key); err != nil {
+		return err
 	}
 	b, err := t.made(table)
 	if err != nil {
@@ -165,7 +181,7 @@ func (t boltTx) Put(table Table, key string, value []byte) error {
 	if value == nil {
 		value = []byte{} // nil would read as absent until the commit
 	}
-	return b.Put([]byte(key), value)
+	return takenError(b.Put([]byte(key), value))
 }
 
 // Delete implements Tx.
@@ -173,10 +189,11 @@ func (t boltTx) Delete(table Table, key string) error {
 	if !t.tx.Writable() {
 		return ErrReadOnly
 	}
-	if b := t.bucket(table); b != nil {
-		return b.Delete([]byte(key))
+	b := t.bucket(table)
+	if b == nil || b.Get([]byte(key)) == nil { // none, or the name of a nested table
+		return nil
 	}
-	return nil
+	return b.Delete([]byte(key))
 }
 
 // Scan implements Tx. Nested tables are no keys.
@@ -192,11 +209,10 @@ func (t boltTx) Scan(table Table, prefix string, visit func(key string, value []
 		if v != nil && !visit(key, v) {
 			return nil
 		}
-		if k, v = c.Next(); b.Writable() {
-			// What visit wrote may have moved the cursor.
-			if k, v = c.Seek([]byte(key)); string(k) == key {
-				k, v = c.Next()
-			}
+		if !b.Writable() {
+			k, v = c.Next()
+		} else if k, v = c.Seek([]byte(key)); string(k) == key { // what visit wrote may have moved the cursor
+			k, v = c.Next()
 		}
 	}
 	return nil
@@ -208,8 +224,13 @@ func (t boltTx) ScanBack(table Table, prefix, before string, visit func(key stri
 	if b == nil {
 		return nil
 	}
-	c := b.Cursor()
-	for k, v := seekBelow(c, prefix, before); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Prev() {
+	back := backward{c: b.Cursor()}
+	if b.Writable() {
+		if back.first, _ = b.Cursor().First(); back.first == nil {
+			return nil
+		}
+	}
+	for k, v := back.seek(endOf(prefix, before)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = back.prev(k) {
 		if v != nil && !visit(string(k), v) {
 			return nil
 		}
@@ -217,18 +238,43 @@ func (t boltTx) ScanBack(table Table, prefix, before string, visit func(key stri
 	return nil
 }
 
-// seekBelow finds the last key below before, or with prefix where before is "".
-func seekBelow(c *bbolt.Cursor, prefix, before string) (k, v []byte) {
-	end := []byte(before)
-	if before == "" {
-		if end = after(prefix); end == nil {
-			return c.Last()
-		}
+// backward walks a bucket backward. Where its transaction has deleted all keys of a
+// page, bbolt 1.5.0's Prev stops there as if nothing stood before it, and where it has
+// deleted all keys of several pages, Last never returns. first, the bucket's first key
+// in a transaction that writes, tells that apart from the beginning.
+type backward struct {
+	c     *bbolt.Cursor
+	first []byte
+}
+
+// seek returns the last key below end, the very last where end is nil.
+func (b backward) seek(end []byte) (k, v []byte) {
+	if end == nil {
+		return b.c.Last()
 	}
-	if k, _ = c.Seek(end); k == nil {
-		return c.Last()
+	if k, _ = b.c.Seek(end); k == nil {
+		return b.c.Last()
 	}
-	return c.Prev()
+	return b.prev(end)
+}
+
+// prev returns the key before the cursor's, of which there is none below key where
+// first is not.
+func (b backward) prev(key []byte) (k, v []byte) {
+	k, v = b.c.Prev()
+	for k == nil && b.first != nil && bytes.Compare(b.first, key) < 0 {
+		k, v = b.c.Prev()
+	}
+	return k, v
+}
+
+// endOf is the key behind all that ScanBack visits, nil where there is none.
+func endOf(prefix, before string) []byte {
+	end := after(prefix)
+	if before != "" && (end == nil || before < string(end)) {
+		return []byte(before)
+	}
+	return end
 }
 
 // after is the first key behind all that begin with prefix, nil for none.
@@ -295,6 +341,15 @@ func (t boltTx) Inside(table Table) (tables []Table) {
 func closedError(err error) error {
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return ErrClosed
+	}
+	return err
+}
+
+// takenError turns bbolt's word for a key that is a bucket, or the other way round, into
+// ours.
+func takenError(err error) error {
+	if errors.Is(err, berrors.ErrIncompatibleValue) {
+		return ErrTaken
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func (m *Memory) View(ctx context.Context, fn func(Tx) error) error {
 	if m.closed {
 		return ErrClosed
 	}
-	return fn(&memoryTx{db: m})
+	return guarded(func() error { return fn(&memoryTx{db: m}) })
 }
 
 // Update implements DB.
@@ -60,30 +60,29 @@ func (m *Memory) Commit(ctx context.Context, fn func(Tx) error) error {
 	return m.group.commit(ctx, fn)
 }
 
-func (m *Memory) write(fn func(Tx) error) (err error) {
+func (m *Memory) write(fn func(Tx) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return ErrClosed
 	}
 	tx := &memoryTx{db: m, writes: true}
-	done := false
+	kept := false
 	defer func() {
-		if !done { // fn panicked
+		if !kept { // also where fn ended the goroutine
 			tx.undo()
 		}
 	}()
-	if err = fn(tx); err == nil && m.stop != nil {
-		err = m.stop(true)
-	}
-	if done = true; err != nil {
-		tx.undo()
-		return err
-	}
-	if m.stop != nil {
+	err := guarded(func() error {
+		if err := fn(tx); err != nil || m.stop == nil {
+			return err
+		}
+		return m.stop(true)
+	})
+	if kept = err == nil; kept && m.stop != nil {
 		_ = m.stop(false) // it happened already
 	}
-	return nil
+	return err
 }
 
 // Close implements DB. A second Close returns ErrClosed.
@@ -122,16 +121,15 @@ func (t *memoryTx) Get(table Table, key string) ([]byte, bool) {
 
 // Put implements Tx.
 func (t *memoryTx) Put(table Table, key string, value []byte) error {
-	switch {
-	case !t.writes:
-		return ErrReadOnly
-	case key == "" || len(key) > maxKey:
-		return ErrKey
+	if err := checkPut(t.writes, table, key); err != nil {
+		return err
 	}
-	m := t.db.tables[table]
-	if m == nil {
-		m = &memoryTable{values: map[string][]byte{}}
-		t.db.tables[table] = m
+	m, err := t.made(table)
+	if err != nil {
+		return err
+	}
+	if t.db.tables[Nested(table, key)] != nil {
+		return ErrTaken
 	}
 	old, was := m.values[key]
 	t.undone = append(t.undone, func() {
@@ -142,11 +140,35 @@ func (t *memoryTx) Put(table Table, key string, value []byte) error {
 		}
 	})
 	if !was {
-		i, _ := slices.BinarySearch(m.keys, key)
-		m.keys = slices.Insert(m.keys, i, key)
+		m.insert(key)
 	}
 	m.values[key] = append([]byte{}, value...)
 	return nil
+}
+
+// made returns a table to write to.
+func (t *memoryTx) made(table Table) (*memoryTable, error) {
+	if m := t.db.tables[table]; m != nil {
+		return m, nil
+	}
+	if outer, inner, nested := table.path(); nested {
+		around, err := t.made(Table(outer))
+		if err != nil {
+			return nil, err
+		}
+		if _, taken := around.values[inner]; taken {
+			return nil, ErrTaken
+		}
+	}
+	m := &memoryTable{values: map[string][]byte{}}
+	t.db.tables[table] = m
+	t.undone = append(t.undone, func() { delete(t.db.tables, table) })
+	return m, nil
+}
+
+func (m *memoryTable) insert(key string) {
+	i, _ := slices.BinarySearch(m.keys, key)
+	m.keys = slices.Insert(m.keys, i, key)
 }
 
 func (m *memoryTable) remove(key string) {
@@ -171,8 +193,7 @@ func (t *memoryTx) Delete(table Table, key string) error {
 	}
 	m.remove(key)
 	t.undone = append(t.undone, func() {
-		i, _ := slices.BinarySearch(m.keys, key)
-		m.keys = slices.Insert(m.keys, i, key)
+		m.insert(key)
 		m.values[key] = old
 	})
 	return nil
@@ -204,13 +225,11 @@ func (t *memoryTx) ScanBack(table Table, prefix, before string, visit func(key s
 	if m == nil {
 		return nil
 	}
-	end := len(m.keys)
-	if before != "" {
-		end, _ = slices.BinarySearch(m.keys, before)
-	} else if behind := after(prefix); behind != nil {
-		end, _ = slices.BinarySearch(m.keys, string(behind))
+	at := len(m.keys)
+	if end := endOf(prefix, before); end != nil {
+		at, _ = slices.BinarySearch(m.keys, string(end))
 	}
-	for i := end - 1; i >= 0 && strings.HasPrefix(m.keys[i], prefix); i-- {
+	for i := at - 1; i >= 0 && strings.HasPrefix(m.keys[i], prefix); i-- {
 		if !visit(m.keys[i], m.values[m.keys[i]]) {
 			return nil
 		}
@@ -243,12 +262,9 @@ func (t *memoryTx) DeleteTable(table Table) error {
 
 // Tables implements Tx.
 func (t *memoryTx) Tables() (tables []Table) {
-	seen := map[Table]bool{}
 	for name := range t.db.tables {
-		outer, _, _ := name.path()
-		if !seen[Table(outer)] {
-			seen[Table(outer)] = true
-			tables = append(tables, Table(outer))
+		if _, _, nested := name.path(); !nested {
+			tables = append(tables, name)
 		}
 	}
 	slices.Sort(tables)
