@@ -1,13 +1,13 @@
 package api
 
-import "github.com/bulkhead-host/bulkhead/host/runlog"
+import "github.com/bulkhead-host/bulkhead/host/journal"
 
 // maxBatchBytes is about how large a packets frame may grow. A reader that comes
 // late gets a long run in several.
 const maxBatchBytes = 256 << 10
 
 // nextBatch splits off as many entries as one frame takes, at least one.
-func nextBatch(entries []runlog.Entry) (batch, rest []runlog.Entry) {
+func nextBatch(entries []journal.Entry) (batch, rest []journal.Entry) {
 	size := 0
 	for i, e := range entries {
 		size += len(e.JSON) + 1
@@ -19,7 +19,7 @@ func nextBatch(entries []runlog.Entry) (batch, rest []runlog.Entry) {
 }
 
 // packetsFrame is the frame that carries a batch.
-func packetsFrame(batch []runlog.Entry) []byte {
+func packetsFrame(batch []journal.Entry) []byte {
 	const head, tail = `{"type":"packets","packets":[`, `]}`
 	size := len(head) + len(tail)
 	for _, e := range batch {

@@ -25,6 +25,8 @@ type Turns interface {
 	Open(ctx context.Context, p identity.Principal, run string, epoch, after int64) (*turn.Cursor, error)
 	// Wait returns when the run's outcome is kept, at once where it is already.
 	Wait(ctx context.Context, p identity.Principal, run string) error
+	// Messages returns a conversation's tree with what its answers say.
+	Messages(ctx context.Context, p identity.Principal, session string) ([]turn.Message, error)
 	// Live returns the session's live runs and its newest run.
 	Live(ctx context.Context, p identity.Principal, session string) ([]turn.LiveRun, string, error)
 }

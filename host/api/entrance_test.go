@@ -75,9 +75,9 @@ func (h *house) furnish(name string) belongings {
 	ctx, p := h.t.Context(), h.people[name]
 	begun, err := h.store.BeginRun(ctx, p, store.BeginRun{Text: "Are you there?", Models: []string{"scripted"}})
 	if err == nil {
-		answer := store.Message{ID: begun.Responses[0].ID, Status: store.StatusCompleted, Text: "Yes."}
-		err = h.store.FinishRun(ctx, begun.Run.ID, store.Finish{StopReason: store.StatusCompleted,
-			Messages: []store.Message{answer}})
+		answer := store.AnswerState{ID: begun.Responses[0].ID, Status: store.StatusCompleted}
+		err = h.store.FinishRun(ctx, begun.Run.ID, store.Finish{StopReason: store.StatusCompleted, Epoch: 1,
+			Answers: []store.AnswerState{answer}})
 	}
 	doc, err1 := h.store.PutDocument(ctx, p, store.DocumentRecord{URI: h.name()}, []byte("the tide"))
 	memory, _, err2 := h.store.AddMemory(ctx, p, store.Memory{Text: h.name()})

@@ -13,6 +13,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/picture"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/textfile"
+	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
 // picturePolicy is for a picture that is opened as a page of its own. A browser
@@ -207,7 +208,7 @@ func viewRefs(refs []store.FileRef, here map[string]bool) []fileRefView {
 }
 
 // filesHere tells which of the files that the messages carry are there.
-func (s *Server) filesHere(who caller, messages []store.Message) map[string]bool {
+func (s *Server) filesHere(who caller, messages []turn.Message) map[string]bool {
 	here := map[string]bool{}
 	for _, m := range messages {
 		for _, r := range m.Files {

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
@@ -127,7 +128,7 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	dir := t.TempDir()
 	logger := slog.New(slog.NewTextHandler(lockedWriter{&h.logMu, h.log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	h.store, err = store.Open(filepath.Join(dir, "bulkhead.db"), store.Options{CommitInterval: -1})
+	h.store, err = store.Open(filepath.Join(dir, "bulkhead.db"), store.Options{})
 	must(err)
 	owner, _, err := h.store.EnsureOwner(t.Context())
 	must(err)
@@ -139,7 +140,9 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	base, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"), Documents: h.store})
 	must(err)
 	hub := new(Hub)
-	h.turns = turn.New(turn.Config{Store: h.store, Models: only{model}, Logger: logger,
+	records, err := journal.Open(t.Context(), h.store.DB(), journal.Options{Tick: time.Millisecond})
+	must(err)
+	h.turns = turn.New(turn.Config{Store: h.store, Journal: records, Models: only{model}, Logger: logger,
 		Tools:   func(context.Context, string) ([]tool.Tool, error) { return nil, nil },
 		Changed: func(user, session string) { hub.Publish(user, Event{Topic: "session", ID: session, Change: "updated"}) }})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -168,7 +171,7 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		h.client.CloseIdleConnections()
-		err := errors.Join(h.server.Shutdown(ctx), <-served, h.turns.Close(ctx), h.model.Close(), base.Close(), h.store.Close())
+		err := errors.Join(h.server.Shutdown(ctx), <-served, h.turns.Close(ctx), h.model.Close(), base.Close(), errors.Join(records.Close(), h.store.Close()))
 		models.CloseIdleConnections()
 		if err != nil {
 			t.Error(err)

@@ -166,7 +166,11 @@ func TestEventStreamOfARun(t *testing.T) {
 	h.waitFor(run)
 
 	path := apiRoot + "/runs/" + run + "/events"
+	// The run is stored by now, with its neighbouring deltas joined, in another epoch.
 	rest := h.events(h.request("GET", path+"?epoch=1&after=0", "", "Last-Event-ID", last))
+	if ev := rest.next(); ev.Event != "reset" || ev.Data != `{"epoch":2}` {
+		t.Fatalf("after the end came %+v", ev)
+	}
 	var text strings.Builder
 	for ev := rest.next(); ev != (sse{}); ev = rest.next() {
 		var p packet.Packet
@@ -176,8 +180,8 @@ func TestEventStreamOfARun(t *testing.T) {
 		text.WriteString(textOf([]packet.Packet{p}))
 		last = ev.ID
 	}
-	if text.String() != "two" {
-		t.Errorf("after the cursor came %q", text.String())
+	if text.String() != "one two" {
+		t.Errorf("after the reset came %q", text.String())
 	}
 	if res, _ := h.do(h.request("GET", path, "", "Last-Event-ID", last)); res.StatusCode != http.StatusNoContent {
 		t.Errorf("at the end of the run: %d", res.StatusCode)
@@ -186,7 +190,7 @@ func TestEventStreamOfARun(t *testing.T) {
 	if ev := other.next(); ev.Event != "reset" {
 		t.Errorf("another epoch begins with %+v", ev)
 	}
-	if ev := other.next(); ev.ID != "1.1" {
+	if ev := other.next(); ev.ID != "2.1" {
 		t.Errorf("after the reset came %+v", ev)
 	}
 	for _, bad := range []string{"x", "1", "1.-2", "1.2.3"} {

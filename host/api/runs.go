@@ -106,7 +106,7 @@ func (s *Server) runEvents(c *fiber.Ctx) error {
 	if !known {
 		epoch = run.Epoch
 	}
-	if !run.Live() && epoch == run.Epoch && after >= run.LastSeq {
+	if run.Told(epoch, after) {
 		return c.SendStatus(fiber.StatusNoContent)
 	}
 	cursor, err := s.cfg.Turns.Open(s.ctx, whoOf(c).Principal, run.ID, epoch, after)

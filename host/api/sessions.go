@@ -57,12 +57,12 @@ func viewSession(x store.Session) sessionView {
 	return sessionView{ID: x.ID, Title: x.Title, CreatedAt: stamp(x.CreatedAt), UpdatedAt: stamp(x.UpdatedAt), Private: x.Private, Pinned: x.Pinned}
 }
 
-func viewMessage(m store.Message) messageView {
+func viewMessage(m turn.Message) messageView {
 	v := messageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, AgentID: m.Agent, Model: m.Model, Run: m.Run,
 		LaterRuns: m.LaterRuns, Status: m.Status, CreatedAt: stamp(m.CreatedAt)}
 	if m.Role == store.RoleAssistant {
 		v.ModelIndex = &m.ModelIndex
-		for _, c := range m.Held() {
+		for _, c := range m.Held {
 			v.Held = append(v.Held, c.ID)
 		}
 	}
@@ -129,7 +129,7 @@ func (s *Server) getSession(c *fiber.Ctx) error {
 	if err != nil {
 		return sessionFault(err)
 	}
-	messages, err := s.cfg.Store.Messages(s.ctx, who.Principal, id)
+	messages, err := s.cfg.Turns.Messages(s.ctx, who.Principal, id)
 	if err = s.readable(err); err != nil {
 		return sessionFault(err)
 	}

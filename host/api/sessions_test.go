@@ -8,13 +8,11 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
 func TestAMessageNamesTheCallsThatAreHeldBack(t *testing.T) {
-	step := func(id string, held bool) store.Step {
-		return store.Step{Calls: []store.Call{{ID: id, Name: "send"}}, Results: []store.Result{{CallID: id, Held: held}}}
-	}
-	v := viewMessage(store.Message{Role: store.RoleAssistant, Steps: []store.Step{step("c1", false), step("c2", true), step("c3", true)}})
+	v := viewMessage(turn.Message{Message: store.Message{Role: store.RoleAssistant, Held: []store.Call{{ID: "c2"}, {ID: "c3"}}}})
 	if !slices.Equal(v.Held, []string{"c2", "c3"}) {
 		t.Errorf("held %v", v.Held)
 	}

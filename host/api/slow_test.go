@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 )
 
 func TestALateReaderGetsALongRunInFramesOfBoundedSize(t *testing.T) {
@@ -60,13 +60,13 @@ func TestAReaderThatStopsHoldsNothing(t *testing.T) {
 }
 
 func TestBatchesKeepOrderAndSize(t *testing.T) {
-	var entries []runlog.Entry
+	var entries []journal.Entry
 	for i := range 10 {
 		data, err := json.Marshal(strings.Repeat("x", 60<<10))
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries = append(entries, runlog.Entry{Seq: int64(i + 1), JSON: data})
+		entries = append(entries, journal.Entry{Seq: int64(i + 1), JSON: data})
 	}
 	entries[3].JSON = []byte(`"` + strings.Repeat("y", 2*maxBatchBytes) + `"`)
 	next := int64(1)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
@@ -58,7 +58,7 @@ func (s *Server) streamRun(c *fiber.Ctx, cursor *turn.Cursor) error {
 // writeRun writes packets as they come, and a comment after silence.
 func (s *Server) writeRun(ctx context.Context, w *bufio.Writer, cursor *turn.Cursor) error {
 	ctx, cancel := context.WithCancel(ctx)
-	batches := make(chan []runlog.Entry)
+	batches := make(chan []journal.Entry)
 	failed := make(chan error, 1)
 	go func() {
 		defer close(batches)
@@ -111,7 +111,7 @@ func writeHeartbeat(w *bufio.Writer) error {
 	return w.Flush()
 }
 
-func writeEntries(w *bufio.Writer, epoch int64, entries []runlog.Entry) error {
+func writeEntries(w *bufio.Writer, epoch int64, entries []journal.Entry) error {
 	for _, e := range entries {
 		if _, err := fmt.Fprintf(w, "id: %d.%d\ndata: %s\n\n", epoch, e.Seq, e.JSON); err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolset"
@@ -53,11 +52,11 @@ func TestToolsGoByIdentityAndByName(t *testing.T) {
 	var made struct{ Agent agentView }
 	body := `{"name":"New","tools":["internal_search","search/internal_search","sundial"]}`
 	h.call("POST", apiRoot+"/agents", body, http.StatusCreated, &made)
-	kept, err := h.store.Agent(t.Context(), identity.New(identity.Account{ID: "u_op", Roles: []identity.Role{identity.Operator}}, identity.Command), made.Agent.ID)
+	kept, err := h.store.Agent(t.Context(), anOperator, made.Agent.ID)
 	if err != nil || !slices.Equal(kept.Tools, []string{id, "sundial"}) {
 		t.Errorf("kept %v, %v", kept.Tools, err)
 	}
-	if _, err := h.store.CreateAgent(t.Context(), store.Agent{Name: "Old", Tools: []string{name}}); err != nil {
+	if _, err := h.store.CreateAgent(t.Context(), anOperator, store.Agent{Name: "Old", Tools: []string{name}}); err != nil {
 		t.Fatal(err)
 	}
 	var all struct{ Agents []agentView }

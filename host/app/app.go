@@ -20,6 +20,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
@@ -218,8 +219,14 @@ func (a *App) openTurns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	records, err := journal.Open(ctx, a.Store.DB(), journal.Options{Logger: a.Logger})
+	if err != nil {
+		return err
+	}
+	a.onClose(func(context.Context) error { return records.Close() })
 	a.Turns = turn.New(turn.Config{
-		Store: a.Store, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened, Logger: a.Logger, Observe: a.Metrics.Observe,
+		Store: a.Store, Journal: records, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened,
+		Logger: a.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
 			a.Hub.Publish(user, api.Event{Topic: "session", ID: session, Change: "updated"})
 		},

@@ -21,7 +21,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 )
 
 // load is how many turns run at once, and what each of them is sent.
@@ -105,7 +105,7 @@ func (t *timedTurn) run(ctx context.Context, base string, i int) error {
 		return err
 	}
 	defer model.Close()
-	log := runlog.New("r_"+strconv.Itoa(i), 1)
+	log := journal.New("r_"+strconv.Itoa(i), 1)
 	read := make(chan error, 1)
 	go func() { read <- t.read(ctx, log) }()
 	result := loop.Run(ctx, setup(stamping{model, t.decoded}, log))
@@ -119,13 +119,13 @@ func (t *timedTurn) run(ctx context.Context, base string, i int) error {
 	return nil
 }
 
-func setup(m llm.Model, log *runlog.Log) loop.Setup {
+func setup(m llm.Model, log *journal.Log) loop.Setup {
 	return loop.Setup{Model: m, System: "Be brief.", History: []llm.Message{{Role: llm.RoleUser, Text: "hello"}},
 		Documents: cite.NewDocuments(nil), Emit: packet.NewEmitter(log, 0), Now: time.Now}
 }
 
 // read stamps the packets of the log until it ends.
-func (t *timedTurn) read(ctx context.Context, log *runlog.Log) error {
+func (t *timedTurn) read(ctx context.Context, log *journal.Log) error {
 	seen := 0
 	for after := int64(0); ; {
 		entries, err := log.Read(ctx, after)
@@ -270,7 +270,7 @@ func loopTokenAllocs(ctx context.Context) ([]Result, error) {
 		return nil, err
 	}
 	packets, err := allocated(func() error {
-		log := runlog.New("r_1", 1)
+		log := journal.New("r_1", 1)
 		defer log.Close()
 		if result := loop.Run(ctx, setup(replayed{model, events}, log)); result.Error != nil {
 			return errors.New(result.Error.Message)

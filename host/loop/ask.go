@@ -19,7 +19,7 @@ import (
 const maxTighter = 3
 
 // step asks the model once and takes what it said into the result.
-func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec) (step.Output, error) {
+func (l *runner) step(ctx context.Context, cycle int, choice llm.Choice, specs []tool.Spec) (step.Output, error) {
 	reminder := strings.Join(l.reminders, "\n")
 	l.reminders = nil
 	out, err := l.ask(ctx, reminder, choice, specs)
@@ -34,6 +34,11 @@ func (l *runner) step(ctx context.Context, choice llm.Choice, specs []tool.Spec)
 	l.text.WriteString(out.Shown)
 	l.addUsage(out.Usage)
 	l.result.Steps = append(l.result.Steps, Step{Text: out.Text, Reasoning: out.Reasoning, Native: out.Native})
+	if err != nil || choice == llm.ChoiceNone || len(out.Calls) == 0 {
+		fact := stepFact(cycle, out)
+		fact.Partial = err != nil
+		l.record(fact)
+	}
 	return out, err
 }
 
@@ -48,7 +53,8 @@ func (l *runner) ask(ctx context.Context, reminder string, choice llm.Choice, sp
 		}
 		out, err = step.Decode(ctx, step.Input{
 			Model: l.Model, Request: request, Emit: l.Emit, Turn: l.turn, Answer: l.answer, Now: l.Now, ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
-			Continues: l.text.Len() > 0 || len(l.Held) > 0, Unbroken: l.Continues && len(l.Held) == 0 && l.text.Len() == 0,
+			Continues: l.text.Len() > 0 || len(l.Held) > 0 || l.Said && l.owesAnswer(),
+			Unbroken:  l.Continues && len(l.Held) == 0 && l.text.Len() == 0 && !l.owesAnswer(),
 		})
 		var known *llm.Error
 		silent := out.NextTurn == l.turn && out.Text == "" && len(out.Calls)+len(out.ServerTools) == 0

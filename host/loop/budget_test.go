@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolrun"
 )
@@ -29,7 +29,7 @@ func (silent) Call(context.Context, tool.Invocation) (tool.Result, error) { retu
 func firstRequest(t *testing.T, specs []tool.Spec, change func(*loop.Setup)) (offered []string, bytes int) {
 	t.Helper()
 	var asked []llm.Request
-	log := runlog.New("r_1", 1)
+	log := journal.New("r_1", 1)
 	emit, now := packet.NewEmitter(log, 0), func() time.Time { return time.Unix(0, 0) }
 	tools := make([]tool.Tool, len(specs))
 	for i, s := range specs {

@@ -14,11 +14,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolrun"
 )
@@ -209,7 +209,7 @@ func TestAStopAtAnyMomentEndsEverything(t *testing.T) {
 }
 
 func runLoop(ctx context.Context, model llm.Model, parallel int, hold bool) ([]packet.Packet, loop.Result) {
-	log := runlog.New("r_1", 1)
+	log := journal.New("r_1", 1)
 	var n atomic.Int64
 	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "slow"}}})
 	emit, documents := packet.NewEmitter(log, 0), cite.NewDocuments(nil)

@@ -8,12 +8,14 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/step"
@@ -63,12 +65,14 @@ type runner struct {
 	latest int
 	answer *cite.Answer
 	// mu guards what calls of the loop's own tools change while they run: offer.found,
-	// served, result.Usage and result.Inner.
+	// served, brought, result.Usage and result.Inner.
 	mu     sync.Mutex
 	offer  offer
 	result Result
 	text   strings.Builder
 	turn   int
+	// brought are the labels of what calls and the provider's own tools brought in.
+	brought []string
 
 	// noMore says that the model must answer: a tool that stops the loop ran.
 	noMore bool
@@ -106,7 +110,7 @@ func (l *runner) run(ctx context.Context) Result {
 	for n := 1; ; n++ {
 		cycle := n - l.free
 		choice, tools := l.choose(cycle)
-		out, err := l.step(ctx, choice, tools)
+		out, err := l.step(ctx, cycle, choice, tools)
 		if err != nil {
 			reason = l.fail(ctx, err)
 			break
@@ -122,20 +126,72 @@ func (l *runner) run(ctx context.Context) Result {
 		}
 	}
 	l.result.Reason, l.result.Text, l.result.Citations = reason, l.text.String(), l.answer.Cited()
+	l.result.Labels = l.metLabels()
 	return l.result
 }
 
-// goOn takes an answer up again: held calls run, or the model is told to go on.
+// goOn takes an answer up again: held calls run, or the model is told to go on. Where
+// results stand last, the model had not answered them yet: it is asked as it would have
+// been.
 func (l *runner) goOn(ctx context.Context) {
+	if !l.Continues {
+		return
+	}
+	l.noMore, l.reminders = l.NoMore, slices.Clip(l.Reminders)
 	switch {
 	case len(l.Held) > 0:
-		done := l.Runner.Run(ctx, l.turn, l.Held)
+		plan := l.Runner.Plan(l.turn, l.Held)
+		l.record(journal.Step{Calls: plan.Calls()})
+		done := plan.Run(ctx)
 		l.turn++
 		l.result.Steps = append(l.result.Steps, Step{Calls: done})
+		l.took(done)
 		l.history = append(l.history, note(window.Selected))
 		l.history = append(l.history, Messages("", nil, done)...)
-	case l.Continues:
+	case !l.owesAnswer():
 		l.history = append(l.history, note(window.GoOn))
+	}
+}
+
+// owesAnswer tells whether the answer that goes on ended with results that the model
+// has not answered.
+func (l *runner) owesAnswer() bool {
+	return l.Continues && len(l.History) > 0 && l.History[len(l.History)-1].Role == llm.RoleTool
+}
+
+// record adds to the journal what the model said.
+func (l *runner) record(s journal.Step, done ...toolrun.Done) {
+	if l.Facts == nil {
+		return
+	}
+	facts := make([]journal.CallDone, len(done))
+	for i, d := range done {
+		facts[i] = d.Fact()
+	}
+	l.Facts.Step(s, facts...)
+}
+
+// stepFact is a step as the journal keeps it.
+func stepFact(cycle int, out step.Output) journal.Step {
+	s := journal.Step{Cycle: cycle, Text: out.Text, Reasoning: out.Reasoning, Finish: string(out.Finish)}
+	if out.Usage != (llm.Usage{}) {
+		s.Usage = &journal.Usage{
+			InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens,
+			CachedTokens: out.Usage.CachedTokens, Cost: out.Usage.Cost,
+		}
+	}
+	if out.Native != nil {
+		s.Native, _ = json.Marshal(out.Native) // what is no JSON cannot be replayed either
+	}
+	return s
+}
+
+// took takes note of what calls brought in.
+func (l *runner) took(done []toolrun.Done) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range done {
+		l.brought = journal.Join(l.brought, d.Labels)
 	}
 }
 
@@ -163,7 +219,7 @@ func (l *runner) follow(ctx context.Context, cycle int, choice llm.Choice, out s
 	case choice == llm.ChoiceNone:
 		return l.afterNone(out)
 	case len(out.Calls) > 0:
-		l.runTools(ctx, out)
+		l.runTools(ctx, cycle, out)
 		l.tellExcess(out)
 		if l.onlyThought(out.Calls) {
 			l.free++
@@ -197,9 +253,13 @@ func (l *runner) afterNone(out step.Output) bool {
 }
 
 // runTools runs the calls of a step and appends both sides to history.
-func (l *runner) runTools(ctx context.Context, out step.Output) {
+func (l *runner) runTools(ctx context.Context, cycle int, out step.Output) {
 	opened := out.CallTurn < l.turn // blocks of calls stand there already
 	done, rest := l.think(out.Calls)
+	fact := stepFact(cycle, out)
+	for _, d := range done {
+		fact.Calls = append(fact.Calls, journal.Call{ID: d.CallID, Name: d.Name, Arguments: d.Arguments})
+	}
 	if !opened {
 		out.CallTurn = l.turn
 	}
@@ -208,8 +268,15 @@ func (l *runner) runTools(ctx context.Context, out step.Output) {
 		for i, c := range rest {
 			requests[i] = toolrun.Request{Name: c.Name, Arguments: c.Arguments, CallID: c.ID, Tab: c.Tab}
 		}
-		done = append(done, l.Runner.Run(ctx, out.CallTurn, requests)...)
+		plan := l.Runner.Plan(out.CallTurn, requests)
+		fact.Calls = append(fact.Calls, plan.Calls()...)
+		l.record(fact, done...)
+		ran := plan.Run(ctx)
+		l.took(ran)
+		done = append(done, ran...)
 		l.turn = max(l.turn, out.CallTurn+1)
+	} else {
+		l.record(fact, done...)
 	}
 	l.result.Steps[len(l.result.Steps)-1].Calls = done
 	l.history = append(l.history, Messages(out.Text, out.Native, done)...)

@@ -73,7 +73,7 @@ func (l *runner) research(ctx context.Context, in tool.Invocation) (tool.Result,
 	emit := packet.NewEmitter(blocks, 0)
 	result := start(ctx, Setup{
 		Model: l.Model, System: window.Research(l.Now(), l.Specs), History: []llm.Message{{Role: llm.RoleUser, Text: args.Task}},
-		Specs: l.Specs, Met: in.Met, Runner: l.plugins.Inside(emit), NoServerTools: l.NoServerTools, Named: l.Named,
+		Specs: l.Specs, Met: in.Met, Runner: l.plugins.Inside(in.CallID, emit), NoServerTools: l.NoServerTools, Named: l.Named,
 		MaxCycles: researchCycles, Documents: l.Documents, Emit: emit, Now: l.Now,
 	}, l)
 	l.take(result)
@@ -122,25 +122,22 @@ func reported(r Result) tool.Result {
 func (l *runner) metLabels() []string {
 	var labels []string
 	for _, label := range []string{tool.LabelPrivateData, tool.LabelUntrustedContent} {
-		if slices.Contains(l.Met, label) || l.met(label) || label == tool.LabelUntrustedContent && l.wasServed() {
+		if l.met(label) || label == tool.LabelUntrustedContent && l.wasServed() {
 			labels = append(labels, label)
 		}
 	}
 	return labels
 }
 
-// met tells whether a tool with the label was called on the path that leads to this
-// run, in this answer or before.
+// met tells whether something with the label was read on the path that leads to this
+// run, in this answer or before. What is on offer now plays no part in it.
 func (l *runner) met(label string) bool {
-	if l.outer != nil && l.outer.met(label) {
-		return true
-	}
-	specs := append(slices.Clip(l.Specs), l.researchSpec())
-	for _, m := range l.history {
-		for _, c := range m.ToolCalls {
-			if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == c.Name && slices.Contains(s.Labels, label) }) {
-				return true
-			}
+	for ; l != nil; l = l.outer {
+		l.mu.Lock()
+		met := slices.Contains(l.Met, label) || slices.Contains(l.brought, label)
+		l.mu.Unlock()
+		if met {
+			return true
 		}
 	}
 	return false

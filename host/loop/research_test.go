@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolrun"
 )
@@ -23,7 +23,7 @@ import (
 // answered runs a loop with agents and returns its packets, which keep the protocol.
 func answered(t *testing.T, model llm.Model, tools ...tool.Tool) ([]packet.Packet, loop.Result) {
 	t.Helper()
-	log := runlog.New("r_1", 1)
+	log := journal.New("r_1", 1)
 	var n atomic.Int64
 	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "m"}}})
 	emit, documents := packet.NewEmitter(log, 0), cite.NewDocuments(nil)

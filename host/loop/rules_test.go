@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolrun"
 	"github.com/bulkhead-host/bulkhead/host/window"
@@ -52,7 +52,7 @@ func ruledBy(t *testing.T, change func(*loop.Setup), tools []tool.Tool, steps ..
 	t.Helper()
 	var out outcome
 	var n atomic.Int64
-	log := runlog.New("r_1", 1)
+	log := journal.New("r_1", 1)
 	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "m"}}})
 	emit, documents := packet.NewEmitter(log, 0), cite.NewDocuments(nil)
 	setup := loop.Setup{Model: searching{steps, &out.asked, true}, System: "S", History: []llm.Message{{Role: llm.RoleUser, Text: "q"}}, Documents: documents, Emit: emit, Now: time.Now,

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolrun"
 )
@@ -59,11 +59,9 @@ func call(name string) []llm.Event {
 func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.T) {
 	searched := []llm.Event{llm.ServerTool{Name: "web_search"}, llm.ToolCallDelta{Name: "mail", ArgumentsDelta: "{}"}, llm.Finish{Reason: llm.FinishToolCalls}}
 	answer := []llm.Event{llm.Text{Delta: "Done."}, llm.Finish{Reason: llm.FinishStop}}
-	mailed := []llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "x", Name: "mail"}}},
-		{Role: llm.RoleTool, ToolCallID: "x", Text: "word"}, {Role: llm.RoleUser, Text: "b"}}
 	for name, tc := range map[string]struct {
 		steps   [][]llm.Event
-		history []llm.Message
+		met     []string
 		plain   bool
 		barred  bool
 		want    []bool
@@ -73,23 +71,20 @@ func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.
 		"strangers alone":               {steps: [][]llm.Event{call("page"), answer}, want: []bool{false, false}},
 		"both by tools":                 {steps: [][]llm.Event{call("mail"), call("page"), call("page"), answer}, want: []bool{false, false, true, true}, notices: 1},
 		"its own search and a tool":     {steps: [][]llm.Event{searched, answer}, want: []bool{false, true}, notices: 1},
-		"private data of an old answer": {steps: [][]llm.Event{call("page"), answer}, history: mailed, want: []bool{false, true}, notices: 1},
+		"private data of an old answer": {steps: [][]llm.Event{call("page"), answer}, met: []string{tool.LabelPrivateData}, want: []bool{false, true}, notices: 1},
 		"not allowed from the start":    {steps: [][]llm.Event{call("mail"), call("page"), answer}, barred: true, want: []bool{true, true, true}},
 		"a model without a search":      {steps: [][]llm.Event{call("mail"), call("page"), answer}, plain: true, want: []bool{false, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []llm.Request
-			log, n := runlog.New("r_1", 1), 0
+			log, n := journal.New("r_1", 1), 0
 			emit := packet.NewEmitter(log, 0)
 			now := func() time.Time { return time.Unix(0, 0) }
 			tools := []tool.Tool{labelled{"mail", tool.LabelPrivateData}, labelled{"page", tool.LabelUntrustedContent}}
 			runner := toolrun.New(toolrun.Config{Tools: tools, Refs: toolrun.NewRefs(0), Documents: cite.NewDocuments(nil), Emit: emit, Now: now,
 				NewID: func() string { n++; return fmt.Sprintf("c%d", n) }})
-			history := tc.history
-			if history == nil {
-				history = []llm.Message{{Role: llm.RoleUser, Text: "q"}}
-			}
-			result := loop.Run(t.Context(), loop.Setup{Model: searching{tc.steps, &asked, tc.plain}, History: history, Runner: runner, NoServerTools: tc.barred,
+			history := []llm.Message{{Role: llm.RoleUser, Text: "q"}}
+			result := loop.Run(t.Context(), loop.Setup{Model: searching{tc.steps, &asked, tc.plain}, History: history, Met: tc.met, Runner: runner, NoServerTools: tc.barred,
 				Specs: []tool.Spec{tools[0].Spec(), tools[1].Spec()}, Documents: cite.NewDocuments(nil), Emit: emit, Now: now})
 			log.Close()
 			if result.Reason != packet.StopCompleted {
@@ -125,7 +120,7 @@ func TestAProviderMaySearchWhereThereIsNoTool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []llm.Request
-			log := runlog.New("r_1", 1)
+			log := journal.New("r_1", 1)
 			loop.Run(t.Context(), loop.Setup{Model: searching{[][]llm.Event{answer}, &asked, tc.plain}, History: []llm.Message{{Role: llm.RoleUser, Text: "q"}},
 				NoServerTools: tc.barred, MaxCycles: tc.cycles, Documents: cite.NewDocuments(nil), Emit: packet.NewEmitter(log, 0), Now: func() time.Time { return time.Unix(0, 0) }})
 			log.Close()
@@ -136,7 +131,7 @@ func TestAProviderMaySearchWhereThereIsNoTool(t *testing.T) {
 	}
 }
 
-func countNotices(t *testing.T, log *runlog.Log) (n int) {
+func countNotices(t *testing.T, log *journal.Log) (n int) {
 	t.Helper()
 	entries, err := log.Read(t.Context(), 0)
 	if err != nil {
@@ -168,7 +163,7 @@ func (m preparing) Prepare(context.Context) error {
 func TestAModelIsPreparedBeforeItsWindowIsFilled(t *testing.T) {
 	var asked []llm.Request
 	window := 0
-	log := runlog.New("r_1", 1)
+	log := journal.New("r_1", 1)
 	long := llm.Message{Role: llm.RoleUser, Text: string(make([]byte, 3000))}
 	model := preparing{searching{[][]llm.Event{{llm.Text{Delta: "Yes."}, llm.Finish{Reason: llm.FinishStop}}}, &asked, true}, &window}
 	loop.Run(t.Context(), loop.Setup{Model: model, History: []llm.Message{long, {Role: llm.RoleAssistant, Text: "a"}, {Role: llm.RoleUser, Text: "q"}},

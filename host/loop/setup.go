@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -17,8 +18,12 @@ type Setup struct {
 	System string
 	// History is the path of messages, the person's latest last.
 	History []llm.Message
-	// Met are labels of what else led here, of an agent what its caller had met.
+	// Met are the labels of the path that leads here, of an agent what its caller had
+	// met: private_data, untrusted_content.
 	Met []string
+	// Facts takes what is recorded of the steps, nil for nobody; the calls are the
+	// Runner's to record.
+	Facts Facts
 	// Specs are the tools that the model may call, with distinct names.
 	Specs []tool.Spec
 	// Runner runs their calls.
@@ -28,10 +33,15 @@ type Setup struct {
 	NoServerTools bool
 	// Continues says that the answer was begun in an earlier run: the last message of
 	// History is what there is of it, and Cited are its citations. Held are calls that
-	// were held back in it and run first.
+	// were held back in it and run first. Reminders and NoMore are what its last step
+	// left for the next: sentences for the model, and that it must answer.
 	Continues bool
 	Cited     []packet.CitationInfo
 	Held      []toolrun.Request
+	Reminders []string
+	NoMore    bool
+	// Said tells that the answer that goes on has text.
+	Said bool
 	// Named are the tools that the person or the agent named. Where there are too many
 	// to tell a model of all, it is told of these.
 	Named []string
@@ -45,6 +55,12 @@ type Setup struct {
 	Documents *cite.Documents
 	Emit      packet.Emitter
 	Now       func() time.Time
+}
+
+// Facts takes what the loop records; journal.Author is the one that runs use.
+type Facts interface {
+	// Step records what the model said, with the results of calls that are not run.
+	Step(s journal.Step, done ...journal.CallDone)
 }
 
 // Step is one step of the answer as history keeps it. Each of Calls was run and
@@ -72,6 +88,8 @@ type Result struct {
 	// Reason is how it ended. The loop emits an error packet before it returns
 	// StopError; the stop itself is the turn's to emit.
 	Reason packet.StopReason
+	// Labels are what the path had met at the end, as Setup.Met.
+	Labels []string
 	// Error is set with StopError.
 	Error *packet.Error
 }

@@ -65,6 +65,8 @@ const (
 	CodeMessageChanged Code = "message_changed"
 	// CodeNotSaved: the outcome of a run cannot be written yet.
 	CodeNotSaved Code = "not_saved"
+	// CodeRecordDamaged: a stored packet of the run cannot be read any more.
+	CodeRecordDamaged Code = "record_damaged"
 )
 
 // CodeInfo is what is fixed about a code.
@@ -102,6 +104,7 @@ var Codes = map[Code]CodeInfo{
 	CodeTooManyCalls:     {"The model asked for more tool calls at once than are run; the first ones were.", false},
 	CodeMessageChanged:   {"Parts of your message were replaced before it was stored.", false},
 	CodeNotSaved:         {"The answer cannot be saved right now; the disk may be full. It is kept in memory and saved as soon as that works.", false},
+	CodeRecordDamaged:    {"A part of this answer cannot be read any more, as the data file is damaged there. What is whole is shown.", false},
 }
 
 // NewNotice returns a notice with the code's own sentence, or with message where

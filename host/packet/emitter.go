@@ -1,6 +1,6 @@
 package packet
 
-// Sink takes the packets of one run. runlog.Log is the one that runs use.
+// Sink takes the packets of one run. journal.Log is the one that runs use.
 type Sink interface {
 	// Append stamps run, epoch and seq and makes the packet visible to readers.
 	// It is safe for concurrent use and never blocks on a reader.

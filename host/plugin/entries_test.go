@@ -36,7 +36,7 @@ func withTools(name string, tools ...string) *installed {
 // dealt deals names to the tools of a Manager.
 func dealt(t *testing.T, m *Manager) map[string]string {
 	t.Helper()
-	kept, err := store.Open(filepath.Join(t.TempDir(), "bulkhead.db"), store.Options{CommitInterval: -1})
+	kept, err := store.Open(filepath.Join(t.TempDir(), "bulkhead.db"), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

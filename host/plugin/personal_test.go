@@ -42,8 +42,8 @@ func (s *scene) conversation(t *testing.T, in store.BeginRun) func(*tool.Invocat
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.store.FinishRun(t.Context(), b.Run.ID, store.Finish{StopReason: store.StatusCompleted,
-		Messages: []store.Message{{ID: b.Responses[0].ID, Status: store.StatusCompleted}}})
+	err = s.store.FinishRun(t.Context(), b.Run.ID, store.Finish{StopReason: store.StatusCompleted, Epoch: 1,
+		Answers: []store.AnswerState{{ID: b.Responses[0].ID, Status: store.StatusCompleted}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func open(t *testing.T, change ...func(*scene)) *scene {
 			t.Fatal(err)
 		}
 	}
-	s.store, err = store.Open(filepath.Join(s.dir, "bulkhead.db"), store.Options{CommitInterval: -1})
+	s.store, err = store.Open(filepath.Join(s.dir, "bulkhead.db"), store.Options{})
 	must(err)
 	t.Cleanup(func() { _ = s.store.Close() })
 	user, _, err := s.store.EnsureOwner(t.Context())

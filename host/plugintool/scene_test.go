@@ -36,7 +36,7 @@ func open(t *testing.T) *scene {
 	}
 	s, dir := &scene{}, t.TempDir()
 	var err error
-	s.store, err = store.Open(filepath.Join(dir, "bulkhead.db"), store.Options{CommitInterval: -1})
+	s.store, err = store.Open(filepath.Join(dir, "bulkhead.db"), store.Options{})
 	must(err)
 	t.Cleanup(func() { _ = s.store.Close() })
 	user, _, err := s.store.EnsureOwner(t.Context())

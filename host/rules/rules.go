@@ -75,7 +75,7 @@ var boundaries = []boundary{
 		forbid: []string{"host/plugintool"}, deep: true},
 	{sentence: "plugintool does not know what is installed", inside: []string{"host/plugintool"},
 		forbid: []string{"host/plugin"}, deep: true},
-	{sentence: "nothing below turn knows api", inside: []string{"host/turn", "host/loop", "host/step", "host/toolrun", "host/runlog", "host/llm",
+	{sentence: "nothing below turn knows api", inside: []string{"host/turn", "host/loop", "host/step", "host/toolrun", "host/journal", "host/llm",
 		"host/store", "host/knowledge"}, forbid: []string{"host/api"}, deep: true},
 
 	{sentence: "only api knows Fiber", except: []string{"host/api"}, forbid: []string{"github.com/gofiber", "github.com/valyala/fasthttp"}},

@@ -52,7 +52,7 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 		{"runtime/registry", "pdk/go"},
 		{"host/packet", "host/tool"},
 		{"host/packet", "host/packet/packettest"},
-		{"host/packet/packettest", "host/runlog"},
+		{"host/packet/packettest", "host/journal"},
 		{"host/tool", "host/packet"},
 		{"host/identity", "host/store"},
 		{"host/step", "host/loop"},

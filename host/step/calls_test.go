@@ -9,13 +9,13 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/cite"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 )
 
 // asked runs a step of a model that was told of tools.
 func asked(t *testing.T, choice llm.Choice, tools []llm.ToolDef, events ...llm.Event) Output {
 	t.Helper()
-	log := runlog.New("r_1", 1)
+	log := journal.New("r_1", 1)
 	defer log.Close()
 	out, err := Decode(t.Context(), Input{
 		Model: said{events: append(events, llm.Finish{Reason: llm.FinishStop})}, Request: llm.Request{Tools: tools, Choice: choice},

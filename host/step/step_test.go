@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/cite"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 )
 
 // said is a model that streams fixed events; the provider's side of it is
@@ -40,7 +40,7 @@ func (s said) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Event, er
 // decode runs a step and returns its packets, one a line.
 func decode(t *testing.T, model said, docs ...packet.Document) (Output, string, error) {
 	t.Helper()
-	log := runlog.New("r_1", 1)
+	log := journal.New("r_1", 1)
 	now := time.Unix(0, 0)
 	out, err := Decode(t.Context(), Input{
 		Model: model, Emit: packet.NewEmitter(log, 0), Turn: 0,
@@ -195,7 +195,7 @@ func TestAModelThatNeverStopsIsEnded(t *testing.T) {
 		"arguments": llm.ToolCallDelta{Name: "t", ArgumentsDelta: long}, "empty pieces of a call": llm.ToolCallDelta{},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := runlog.New("r_1", 1)
+			log := journal.New("r_1", 1)
 			defer log.Close()
 			out, err := Decode(t.Context(), Input{
 				Model: endless{event}, Emit: packet.NewEmitter(log, 0),

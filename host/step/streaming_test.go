@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolrun"
 )
@@ -46,7 +46,7 @@ type shown struct {
 // perform runs a step with tools that stream, then its calls, as the loop does.
 func perform(t *testing.T, ctx context.Context, m llm.Model, choice llm.Choice) shown {
 	t.Helper()
-	log, n := runlog.New("r_1", 1), 0
+	log, n := journal.New("r_1", 1), 0
 	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "said"}}})
 	emit := packet.NewEmitter(log, 0)
 	now := func() time.Time { return time.Unix(0, 0) }

@@ -10,9 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 const (
@@ -65,7 +64,7 @@ func (s *Store) CreateAgent(ctx context.Context, p identity.Principal, record Ag
 	if err != nil {
 		return Agent{}, err
 	}
-	err = s.update(ctx, func(tx *bbolt.Tx) error {
+	err = s.update(ctx, func(tx kv.Tx) error {
 		if tableAgentNames.has(tx, agentKey(a.Name)) {
 			return ErrExists
 		}
@@ -83,15 +82,15 @@ func (s *Store) CreateAgent(ctx context.Context, p identity.Principal, record Ag
 }
 
 // ChangeAgent lets change have an agent's record and keeps what it makes of it but
-// for the id and the times. change runs in a transaction and must not use the
-// Store. It is for operators. It returns ErrNotFound, and a *FieldError and ErrExists as
-// CreateAgent does.
+// for the id and the times. change runs in a transaction, may run more than once, each
+// time on the record as it is then, and must not use the Store. It is for operators. It
+// returns ErrNotFound, and a *FieldError and ErrExists as CreateAgent does.
 func (s *Store) ChangeAgent(ctx context.Context, p identity.Principal, id string, change func(*Agent)) (Agent, error) {
 	if err := may(p, identity.ChangeAgent, agentResource(id)); err != nil {
 		return Agent{}, err
 	}
 	var a Agent
-	err := s.update(ctx, func(tx *bbolt.Tx) error {
+	err := s.update(ctx, func(tx kv.Tx) error {
 		old, err := agentByID(tx, id)
 		if err != nil {
 			return err
@@ -123,7 +122,7 @@ func (s *Store) DeleteAgent(ctx context.Context, p identity.Principal, id string
 	if err := may(p, identity.DeleteAgent, agentResource(id)); err != nil {
 		return err
 	}
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		a, err := agentByID(tx, id)
 		if err != nil {
 			return err
@@ -138,7 +137,7 @@ func (s *Store) Agent(ctx context.Context, p identity.Principal, id string) (Age
 		return Agent{}, err
 	}
 	var a Agent
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		a, err = agentByID(tx, id)
 		return err
 	})
@@ -153,7 +152,7 @@ func (s *Store) Agents(ctx context.Context, p identity.Principal) ([]Agent, erro
 	}
 	var agents []Agent
 	var bad []error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		tableAgents.scan(tx, "", func(key string, data []byte) bool {
 			a, err := decode[Agent](tableAgents, key, data)
 			if err != nil {
@@ -171,7 +170,7 @@ func (s *Store) Agents(ctx context.Context, p identity.Principal) ([]Agent, erro
 	return agents, errors.Join(append(bad, err)...)
 }
 
-func agentByID(tx *bbolt.Tx, id string) (Agent, error) {
+func agentByID(tx kv.Tx, id string) (Agent, error) {
 	a, err := get[Agent](tx, tableAgents, id)
 	if err == ErrNotFound {
 		return Agent{}, notFound("agent", id)
@@ -179,7 +178,7 @@ func agentByID(tx *bbolt.Tx, id string) (Agent, error) {
 	return a, err
 }
 
-func putAgent(tx *bbolt.Tx, a Agent) error {
+func putAgent(tx kv.Tx, a Agent) error {
 	return errors.Join(tableAgents.put(tx, a.ID, a), tableAgentNames.putRaw(tx, agentKey(a.Name), []byte(a.ID)))
 }
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // owned is a record that is somebody's.
@@ -61,7 +61,7 @@ func may(p identity.Principal, a identity.Action, r identity.Resource) error {
 // own reads a record to do an action to it. A refusal is the same whether the record is
 // there or not: a refused one that is somebody else's, and one that is not there, are
 // both ErrNotFound.
-func own[T owned](tx *bbolt.Tx, t table, p identity.Principal, a identity.Action, id string) (T, error) {
+func own[T owned](tx kv.Tx, t table, p identity.Principal, a identity.Action, id string) (T, error) {
 	var none T
 	record, err := get[T](tx, t, id)
 	var bad *RecordError

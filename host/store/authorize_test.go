@@ -8,25 +8,23 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // unasked are the methods that ask identity nothing, each with the reason.
 var unasked = map[string]string{
-	"User":          "it is asked by those who find out who somebody is",
-	"UserByName":    "it is asked by those who find out who somebody is",
-	"UserByCookie":  "the cookie is the proof",
-	"RedeemLink":    "the link is the proof; it asks as the link's user",
-	"EnsureOwner":   "it is the host's own first start; it asks as the host",
-	"AppendPackets": "the writer of a run that was allowed to begin",
-	"FinishRun":     "the writer of a run that was allowed to begin",
-	"ReplaceRun":    "the writer of a run that was allowed to begin",
-	"Space":         "a room's own storage, behind that room",
-	"Check":         "it names records and shows none",
-	"Close":         "no operation on a record",
-	"Path":          "no operation on a record",
+	"User":         "it is asked by those who find out who somebody is",
+	"UserByName":   "it is asked by those who find out who somebody is",
+	"UserByCookie": "the cookie is the proof",
+	"RedeemLink":   "the link is the proof; it asks as the link's user",
+	"EnsureOwner":  "it is the host's own first start; it asks as the host",
+	"FinishRun":    "the writer of a run that was allowed to begin",
+	"DB":           "what rooms whose records share the transactions stand on",
+	"Space":        "a room's own storage, behind that room",
+	"Check":        "it names records and shows none",
+	"Close":        "no operation on a record",
+	"Path":         "no operation on a record",
 }
 
 // tried is one call of each method that takes a Principal, and what it would do to ada's
@@ -67,8 +65,6 @@ func callsOn(t *testing.T, s *Store, r records) map[string]tried {
 		"Run":                     owner(func(p P) error { return second(s.Run(ctx, p, r.run)) }),
 		"LiveRun":                 owner(func(p P) error { return second(s.LiveRun(ctx, p, r.session)) }),
 		"LatestRun":               owner(func(p P) error { return second(s.LatestRun(ctx, p, r.session)) }),
-		"ToolCalls":               owner(func(p P) error { return second(s.ToolCalls(ctx, p, r.run)) }),
-		"Packets":                 owner(func(p P) error { _, _, err := s.Packets(ctx, p, r.run, 0, 0); return err }),
 		"Document":                owner(func(p P) error { return second(s.Document(ctx, p, r.doc)) }),
 		"DocumentText":            owner(func(p P) error { return second(s.DocumentText(ctx, p, r.doc)) }),
 		"FindDocument":            owner(func(p P) error { return second(s.FindDocument(ctx, p, r.uri)) }),
@@ -223,9 +219,6 @@ func TestTheOwnerMay(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
 	b := ask(t, s, ada, "", "hello")
-	if err := s.AppendPackets(t.Context(), b.Run.ID, 1, packetsFrom(b.Run.ID, 1, 1)); err != nil {
-		t.Fatal(err)
-	}
 	doc, err1 := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a.md"}, []byte("text"))
 	memory, _, err2 := s.AddMemory(t.Context(), ada, Memory{Text: "I drink tea."})
 	file, err3 := s.AddFile(t.Context(), ada, File{Name: "a.txt"}, []byte("text"))
@@ -237,7 +230,7 @@ func TestTheOwnerMay(t *testing.T) {
 		memory.ID, file.ID, picture.ID, "", signIn(t, s, ada)})
 	for _, name := range []string{
 		"Session", "RenameSession", "PinSession", "SelectLeaf", "Messages", "Message", "Branch", "Run", "LiveRun",
-		"LatestRun", "ToolCalls", "Packets", "Document", "DocumentText", "FindDocument", "UpdateMemory", "File",
+		"LatestRun", "Document", "DocumentText", "FindDocument", "UpdateMemory", "File",
 		"FileText", "FilePicture", "Repeated", "AddMemory", "AddFile", "AddPicture", "Agents", "DeleteDocument",
 		"DeleteMemory", "DeleteFile", "RevokeCookie", "RevokeUser",
 	} {
@@ -258,15 +251,18 @@ func TestTheOwnerMay(t *testing.T) {
 func contents(t *testing.T, s *Store) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := s.view(t.Context(), func(tx *bbolt.Tx) error {
-		for _, table := range tables {
-			if table == tablePackets || table == tableSpaces { // buckets of buckets
+	err := s.view(t.Context(), func(tx kv.Tx) error {
+		for _, table := range tx.Tables() {
+			if len(tx.Inside(table)) > 0 { // tables of tables
 				continue
 			}
-			table.scan(tx, "", func(key string, value []byte) bool {
+			err := tx.Scan(table, "", func(key string, value []byte) bool {
 				all[string(table)+"/"+key] = string(value)
 				return true
 			})
+			if err != nil {
+				return err
+			}
 		}
 		return nil
 	})

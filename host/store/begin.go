@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // RequestLifetime is how long a request id is remembered.
@@ -56,6 +56,9 @@ type BeginRun struct {
 	// Allowed are the tools to which the request limits the answer, nil for no limit;
 	// it has at most MaxAgentTools. An answer that goes on keeps its own.
 	Allowed []string
+	// Also runs in the same transaction, after everything else: what begins with the
+	// run and must not be parted from it. It may run more than once; nil for nothing.
+	Also func(tx kv.Tx, begun Begun) error
 }
 
 // Begun is a run that has begun.
@@ -66,10 +69,13 @@ type Begun struct {
 	UserMessage    Message
 	// Responses are the reserved assistant messages, in the order of Models.
 	Responses []Message
-	// Before is the answer that goes on, as it was, and Held are the calls that were
-	// held back in it; both only with Continue.
-	Before Message
-	Held   []Call
+	// Held are the calls that were held back in the answer that goes on; only with
+	// Continue.
+	Held []Call
+	// Path are the ids of the messages that the run follows, the first one first: up to
+	// its question or, with Continue, up to the answer. Labels are their taint.
+	Path   []string
+	Labels []string
 	// Replayed tells that the request came before; the rest is how that run
 	// stands now.
 	Replayed bool
@@ -104,7 +110,7 @@ func (s *Store) BeginRun(ctx context.Context, p identity.Principal, in BeginRun)
 		return Begun{}, invalid("a request id has at most %d bytes", maxRequestID)
 	}
 	var out Begun
-	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if err := known(tx, p, identity.AskSession, identity.SessionKind); err != nil {
 			return err
 		}
@@ -117,7 +123,10 @@ func (s *Store) BeginRun(ctx context.Context, p identity.Principal, in BeginRun)
 		if out, err = s.begin(tx, p, in); err != nil {
 			return err
 		}
-		return s.remember(tx, p, in, out)
+		if err := s.remember(tx, p, in, out); err != nil || in.Also == nil {
+			return err
+		}
+		return in.Also(tx, out)
 	})
 	if err != nil {
 		return Begun{}, err
@@ -129,7 +138,7 @@ func (s *Store) BeginRun(ctx context.Context, p identity.Principal, in BeginRun)
 // there was none. Only RequestID and BodyHash of in are looked at. It returns ErrNotFound
 // where that run was deleted, and ErrConflict when the id was used with another hash.
 func (s *Store) Repeated(ctx context.Context, p identity.Principal, in BeginRun) (out Begun, found bool, err error) {
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx kv.Tx) error {
 		out, err = s.replay(tx, p, in)
 		return err
 	})
@@ -137,7 +146,7 @@ func (s *Store) Repeated(ctx context.Context, p identity.Principal, in BeginRun)
 }
 
 // replay returns what an earlier request with the same id has begun.
-func (s *Store) replay(tx *bbolt.Tx, p identity.Principal, in BeginRun) (out Begun, err error) {
+func (s *Store) replay(tx kv.Tx, p identity.Principal, in BeginRun) (out Begun, err error) {
 	asked := identity.Resource{Kind: identity.SessionKind, Owner: p.UserID()}
 	if err := may(p, identity.AskSession, asked); err != nil || in.RequestID == "" {
 		return Begun{}, err
@@ -173,12 +182,15 @@ func (s *Store) replay(tx *bbolt.Tx, p identity.Principal, in BeginRun) (out Beg
 }
 
 // begin checks and writes a new run.
-func (s *Store) begin(tx *bbolt.Tx, p identity.Principal, in BeginRun) (Begun, error) {
+func (s *Store) begin(tx kv.Tx, p identity.Principal, in BeginRun) (Begun, error) {
 	var out Begun
 	now := s.clock()
 	if in.Continue != "" {
 		old, err := s.beginContinued(tx, p, in, now, &out)
 		if err != nil {
+			return Begun{}, err
+		}
+		if err := out.follow(tx, out.Responses[0]); err != nil {
 			return Begun{}, err
 		}
 		return out, writeBegun(tx, old, out)
@@ -190,20 +202,43 @@ func (s *Store) begin(tx *bbolt.Tx, p identity.Principal, in BeginRun) (Begun, e
 	if run := liveRun(tx, out.Session.ID); run != "" {
 		return Begun{}, &BusyError{Run: run}
 	}
-	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID(), Epoch: 1, UserMessage: out.UserMessage.ID, StartedAt: now}
+	out.Run = Run{ID: s.newID("r"), Session: out.Session.ID, Owner: p.UserID(), Epoch: 1,
+		UserMessage: out.UserMessage.ID, StartedAt: now}
 	for i, model := range in.Models {
 		m := Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID(), Parent: out.UserMessage.ID,
-			Role: RoleAssistant, Agent: in.Agent, Allowed: in.Allowed, Model: model, ModelIndex: i, Run: out.Run.ID, Status: StatusRunning, CreatedAt: now}
+			Role: RoleAssistant, Agent: in.Agent, Allowed: in.Allowed, Model: model, ModelIndex: i, Run: out.Run.ID,
+			Status: StatusRunning, CreatedAt: now}
 		out.Responses = append(out.Responses, m)
 		out.Run.Responses = append(out.Run.Responses, m.ID)
 	}
 	out.Session.Leaf, out.Session.UpdatedAt = out.Responses[0].ID, now
+	if err := out.follow(tx, out.UserMessage); err != nil {
+		return Begun{}, err
+	}
 	return out, writeBegun(tx, old, out)
+}
+
+// follow fills in the path that ends with last, and its taint: that of the newest
+// answer in it, which has that of all before it.
+func (b *Begun) follow(tx kv.Tx, last Message) error {
+	above, err := branch(tx, b.Session.ID, last.Parent)
+	if err != nil {
+		return err
+	}
+	for _, m := range append(above, last) {
+		b.Path = append(b.Path, m.ID)
+		if m.Role == RoleAssistant {
+			b.Labels = m.Labels
+		}
+	}
+	return nil
 }
 
 // beginMessage fills in the session and the user message, from the store or
 // new, and returns the session as it is stored.
-func (s *Store) beginMessage(tx *bbolt.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun) (old Session, err error) {
+func (s *Store) beginMessage(
+	tx kv.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun,
+) (old Session, err error) {
 	if in.Regenerate != "" {
 		return beginAgain(tx, p, in, out)
 	}
@@ -213,7 +248,8 @@ func (s *Store) beginMessage(tx *bbolt.Tx, p identity.Principal, in BeginRun, no
 			return Session{}, notFound("message", parent)
 		}
 		out.SessionCreated = true
-		out.Session = Session{ID: s.newID("s"), Owner: p.UserID(), Title: in.NewTitle, Private: in.Private, CreatedAt: now, UpdatedAt: now}
+		out.Session = Session{ID: s.newID("s"), Owner: p.UserID(), Title: in.NewTitle, Private: in.Private,
+			CreatedAt: now, UpdatedAt: now}
 	} else {
 		if old, err = ownSession(tx, p, identity.AskSession, in.SessionID); err != nil {
 			return Session{}, err
@@ -233,13 +269,14 @@ func (s *Store) beginMessage(tx *bbolt.Tx, p identity.Principal, in BeginRun, no
 		}
 	}
 	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID(), Parent: parent,
-		Role: RoleUser, Agent: in.Agent, Allowed: in.Allowed, Text: in.Text, Status: StatusCompleted, CreatedAt: now, EndedAt: now}
+		Role: RoleUser, Agent: in.Agent, Allowed: in.Allowed, Text: in.Text,
+		Status: StatusCompleted, CreatedAt: now, EndedAt: now}
 	out.UserMessage.Files, err = carry(tx, p, out.Session.ID, in.Files)
 	return old, err
 }
 
 // beginAgain finds the question that is to be answered again.
-func beginAgain(tx *bbolt.Tx, p identity.Principal, in BeginRun, out *Begun) (Session, error) {
+func beginAgain(tx kv.Tx, p identity.Principal, in BeginRun, out *Begun) (Session, error) {
 	m, err := ownMessage(tx, p, in.Regenerate)
 	if err != nil {
 		return Session{}, err
@@ -257,7 +294,7 @@ func beginAgain(tx *bbolt.Tx, p identity.Principal, in BeginRun, out *Begun) (Se
 	return out.Session, err
 }
 
-func writeBegun(tx *bbolt.Tx, old Session, b Begun) error {
+func writeBegun(tx kv.Tx, old Session, b Begun) error {
 	if err := putSession(tx, old, b.Session); err != nil {
 		return err
 	}
@@ -273,7 +310,7 @@ func writeBegun(tx *bbolt.Tx, old Session, b Begun) error {
 }
 
 // remember writes the request id.
-func (s *Store) remember(tx *bbolt.Tx, p identity.Principal, in BeginRun, out Begun) error {
+func (s *Store) remember(tx kv.Tx, p identity.Principal, in BeginRun, out Begun) error {
 	if in.RequestID == "" {
 		return nil
 	}
@@ -293,7 +330,7 @@ func timeKey(t time.Time) string { return fmt.Sprintf("%020d", max(t.UnixNano(),
 const prunedAtOnce = 64
 
 // pruneRequests forgets request ids that are too old, a few at a time.
-func (s *Store) pruneRequests(tx *bbolt.Tx) error {
+func (s *Store) pruneRequests(tx kv.Tx) error {
 	limit := timeKey(s.clock().Add(-RequestLifetime))
 	var old []string
 	tableRequestTimes.scan(tx, "", func(key string, _ []byte) bool {

@@ -2,13 +2,12 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/journal"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // Problem is something that Check found.
@@ -19,29 +18,28 @@ type Problem struct {
 	Message string
 }
 
-// errChecked ends the transaction of a check, which writes nothing.
-var errChecked = errors.New("checked")
-
 // Check reads the whole file and returns what is wrong with it: pages that make
 // no sense, records that cannot be read, and records that do not fit together.
 // Nothing can be written while it runs.
 func (s *Store) Check(ctx context.Context) []Problem {
 	c := &checker{}
-	// bbolt's own check needs the writer's place: it reads the list of free pages.
-	err := s.update(ctx, func(tx *bbolt.Tx) error {
-		for err := range tx.Check() {
-			c.add("", "", "%v", err)
-		}
+	records := func(tx kv.Tx) error {
 		c.tx = tx
-		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.toolCalls, c.documents, c.memories, c.files, c.agents} {
+		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.documents, c.memories, c.files, c.agents} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			check()
 		}
-		return errChecked
-	})
-	if !errors.Is(err, errChecked) {
+		return nil
+	}
+	check := s.view
+	if file, ok := s.db.(*kv.Bolt); ok {
+		check = func(_ context.Context, fn func(kv.Tx) error) error {
+			return file.Check(func(err error) { c.add("", "", "%v", err) }, fn)
+		}
+	}
+	if err := check(ctx, records); err != nil {
 		c.add("", "", "the check did not come to its end: %v", err)
 	}
 	return c.problems
@@ -49,7 +47,7 @@ func (s *Store) Check(ctx context.Context) []Problem {
 
 // checker collects problems.
 type checker struct {
-	tx       *bbolt.Tx
+	tx       kv.Tx
 	problems []Problem
 }
 
@@ -96,7 +94,8 @@ func (c *checker) owner(t table, key, owner string) {
 func (c *checker) users() {
 	each(c, tableUsers, func(key string, u User) {
 		c.expect(u.ID == key, tableUsers, key, "it says that its id is %q", u.ID)
-		c.expect(tableUserNames.text(c.tx, strings.ToLower(u.Name)) == key, tableUsers, key, "the name %q does not lead to it", u.Name)
+		c.expect(tableUserNames.text(c.tx, strings.ToLower(u.Name)) == key, tableUsers, key,
+			"the name %q does not lead to it", u.Name)
 	})
 	c.index(tableUserNames, tableUsers, idInValue)
 	for _, t := range []table{tableLinks, tableCookies} {
@@ -109,7 +108,8 @@ func (c *checker) sessions() {
 		c.expect(s.ID == key, tableSessions, key, "it says that its id is %q", s.ID)
 		c.owner(tableSessions, key, s.Owner)
 		c.expect(tableOwnerSessions.has(c.tx, sessionOrderKey(s)), tableSessions, key, "it is missing in its owner's list")
-		c.expect(s.Leaf == "" || tableSessionMsgs.has(c.tx, join(key, s.Leaf)), tableSessions, key, "its leaf %q is not one of its messages", s.Leaf)
+		c.expect(s.Leaf == "" || tableSessionMsgs.has(c.tx, join(key, s.Leaf)), tableSessions, key,
+			"its leaf %q is not one of its messages", s.Leaf)
 	})
 	c.index(tableOwnerSessions, tableSessions, idInKey)
 }
@@ -120,33 +120,14 @@ func (c *checker) messages() {
 		c.owner(tableMessages, key, m.Owner)
 		c.expect(tableSessions.has(c.tx, m.Session), tableMessages, key, "its session %q is not there", m.Session)
 		c.expect(tableSessionMsgs.has(c.tx, join(m.Session, key)), tableMessages, key, "it is missing in its session's list")
-		c.expect(m.Parent == "" || tableSessionMsgs.has(c.tx, join(m.Session, m.Parent)), tableMessages, key, "its parent %q is not in its session", m.Parent)
+		c.expect(m.Parent == "" || tableSessionMsgs.has(c.tx, join(m.Session, m.Parent)), tableMessages, key,
+			"its parent %q is not in its session", m.Parent)
 		c.expect(m.Run == "" || tableRuns.has(c.tx, m.Run), tableMessages, key, "its run %q is not there", m.Run)
 		for _, run := range m.LaterRuns {
 			c.expect(tableRuns.has(c.tx, run), tableMessages, key, "its later run %q is not there", run)
 		}
-		for i, step := range m.Steps {
-			c.expect(answered(step), tableMessages, key, "in step %d not every call has exactly one result", i)
-		}
 	})
 	c.index(tableSessionMsgs, tableMessages, idInKey)
-}
-
-// answered tells whether each call of a step has exactly one result.
-func answered(s Step) bool {
-	open := map[string]int{}
-	for _, call := range s.Calls {
-		open[call.ID]++
-	}
-	for _, result := range s.Results {
-		open[result.CallID]--
-	}
-	for _, n := range open {
-		if n != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *checker) runs() {
@@ -158,42 +139,45 @@ func (c *checker) runs() {
 		for _, id := range append([]string{r.UserMessage}, r.Responses...) {
 			c.expect(tableSessionMsgs.has(c.tx, join(r.Session, id)), tableRuns, key, "its message %q is not in its session", id)
 		}
-		c.packets(key, r)
+		c.journal(key, r)
 	})
 	c.index(tableSessionRuns, tableRuns, idInKey)
 	c.index(tableLive, tableRuns, idInValue)
 	each(c, tableRequests, func(string, request) {})
-	tablePackets.scan(c.tx, "", func(run string, _ []byte) bool {
-		c.expect(tableRuns.has(c.tx, run), tablePackets, run, "its run is not there")
-		return true
-	})
 }
 
-// packets expects a log without gaps.
-func (c *checker) packets(key string, r Run) {
-	last := int64(0)
-	if log := packetLog(c.tx, key); log != nil {
-		_ = log.ForEach(func(k, v []byte) error { // visit returns no error
-			last++
-			c.expect(len(k) == 8 && binary.BigEndian.Uint64(k) == uint64(last), tablePackets, key, "key %x stands where packet %d belongs", k, last)
-			c.expect(json.Valid(v), tablePackets, key, "packet %d is not JSON", last)
-			return nil
-		})
+// journal expects the whole journal of a run that ended: each record readable, up to
+// the last packet, and every call of its steps with exactly one result.
+func (c *checker) journal(key string, r Run) {
+	if r.Live() {
+		return
 	}
-	c.expect(r.Live() || r.LastSeq == last, tableRuns, key, "its log has %d packets, and should have %d", last, r.LastSeq)
-}
-
-func (c *checker) toolCalls() {
-	each(c, tableToolCalls, func(key string, call ToolCall) {
-		c.expect(tableRuns.has(c.tx, call.Run), tableToolCalls, key, "its run %q is not there", call.Run)
-	})
+	log, err := journal.Sealed(c.tx, key)
+	if err != nil {
+		c.add(tableRuns, key, "its journal cannot be read: %v", err)
+		return
+	}
+	for _, damage := range log.Damage() {
+		c.add(tableRuns, key, "a part of its journal cannot be read: %v", damage)
+	}
+	c.expect(log.Epoch() == r.Epoch && log.Last() == r.Ends[r.Epoch], tableRuns, key,
+		"its journal has %d packets in epoch %d, and should have %d in epoch %d",
+		log.Last(), log.Epoch(), r.Ends[r.Epoch], r.Epoch)
+	for _, a := range journal.Answers(log.Records(), len(r.Responses)) {
+		for i, s := range a.Steps {
+			for _, result := range s.Results {
+				c.expect(!result.Lost, tableRuns, key, "in step %d a call has no result", i)
+			}
+		}
+	}
 }
 
 func (c *checker) documents() {
 	each(c, tableDocuments, func(key string, d DocumentRecord) {
 		c.expect(d.ID == key, tableDocuments, key, "it says that its id is %q", d.ID)
 		c.owner(tableDocuments, key, d.Owner)
-		c.expect(tableDocumentURIs.text(c.tx, join(d.Owner, d.URI)) == key, tableDocuments, key, "its URI does not lead to it")
+		c.expect(tableDocumentURIs.text(c.tx, join(d.Owner, d.URI)) == key, tableDocuments, key,
+			"its URI does not lead to it")
 		c.expect(tableDocumentTexts.has(c.tx, key), tableDocuments, key, "its text is not there")
 	})
 	c.index(tableDocumentURIs, tableDocuments, idInValue)
@@ -219,7 +203,8 @@ func (c *checker) files() {
 			c.expect(tableFileTexts.has(c.tx, key), tableFiles, key, "its text is not there")
 		}
 		for _, session := range f.Sessions {
-			c.expect(tableSessionFiles.has(c.tx, join(session, key)), tableFiles, key, "it is missing in the list of session %s", session)
+			c.expect(tableSessionFiles.has(c.tx, join(session, key)), tableFiles, key,
+				"it is missing in the list of session %s", session)
 		}
 	})
 	c.index(tableOwnerFiles, tableFiles, idInKey)
@@ -229,7 +214,8 @@ func (c *checker) files() {
 func (c *checker) agents() {
 	each(c, tableAgents, func(key string, a Agent) {
 		c.expect(a.ID == key, tableAgents, key, "it says that its id is %q", a.ID)
-		c.expect(tableAgentNames.text(c.tx, agentKey(a.Name)) == key, tableAgents, key, "the name %q does not lead to it", a.Name)
+		c.expect(tableAgentNames.text(c.tx, agentKey(a.Name)) == key, tableAgents, key,
+			"the name %q does not lead to it", a.Name)
 	})
 	c.index(tableAgentNames, tableAgents, idInValue)
 }

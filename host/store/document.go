@@ -1,13 +1,12 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // maxURI is the greatest length of a document's URI, in bytes.
@@ -34,14 +33,18 @@ type DocumentRecord struct {
 // PutDocument writes a document and its text. The record's owner is the
 // principal. A document whose URI the owner has already replaces that one and
 // keeps its id and its AddedAt; another gets an id if it has none. The record
-// is returned as it was written. It returns ErrInvalid for a URI that
-// is empty or too long, and ErrNotFound when the user does not exist or the record's id is another
+// is returned as it was written. It returns ErrInvalid for a URI that is empty or too
+// long, and ErrNotFound when the user does not exist or the record's id is another
 // document's.
-func (s *Store) PutDocument(ctx context.Context, p identity.Principal, record DocumentRecord, text []byte) (DocumentRecord, error) {
+func (s *Store) PutDocument(
+	ctx context.Context, p identity.Principal, record DocumentRecord, text []byte,
+) (DocumentRecord, error) {
 	if record.URI == "" || len(record.URI) > maxURI {
 		return DocumentRecord{}, invalid("a document needs a URI of 1 to %d bytes", maxURI)
 	}
-	err := s.update(ctx, func(tx *bbolt.Tx) error {
+	given := record
+	err := s.update(ctx, func(tx kv.Tx) error {
+		record = given
 		if err := known(tx, p, identity.AddDocument, identity.DocumentKind); err != nil {
 			return err
 		}
@@ -61,7 +64,7 @@ func (s *Store) PutDocument(ctx context.Context, p identity.Principal, record Do
 }
 
 // placeDocument fills in id, owner and times; known is the id that the URI has.
-func (s *Store) placeDocument(tx *bbolt.Tx, p identity.Principal, record *DocumentRecord, known string) error {
+func (s *Store) placeDocument(tx kv.Tx, p identity.Principal, record *DocumentRecord, known string) error {
 	record.Owner = p.UserID()
 	if known != "" {
 		record.ID = known
@@ -85,25 +88,25 @@ func (s *Store) placeDocument(tx *bbolt.Tx, p identity.Principal, record *Docume
 // Document returns a document's record, or ErrNotFound.
 func (s *Store) Document(ctx context.Context, p identity.Principal, id string) (DocumentRecord, error) {
 	var record DocumentRecord
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		record, err = ownDocument(tx, p, identity.ReadDocument, id)
 		return err
 	})
 	return record, err
 }
 
-func ownDocument(tx *bbolt.Tx, p identity.Principal, a identity.Action, id string) (DocumentRecord, error) {
+func ownDocument(tx kv.Tx, p identity.Principal, a identity.Action, id string) (DocumentRecord, error) {
 	return own[DocumentRecord](tx, tableDocuments, p, a, id)
 }
 
 // DocumentText returns a document's text, or ErrNotFound. It is the caller's.
 func (s *Store) DocumentText(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
 	var text []byte
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if _, err := ownDocument(tx, p, identity.ReadDocument, id); err != nil {
 			return err
 		}
-		text = bytes.Clone(tableDocumentTexts.in(tx).Get([]byte(id)))
+		text = tableDocumentTexts.bytes(tx, id)
 		return nil
 	})
 	return text, err
@@ -112,7 +115,7 @@ func (s *Store) DocumentText(ctx context.Context, p identity.Principal, id strin
 // FindDocument returns the principal's document with that URI, or ErrNotFound.
 func (s *Store) FindDocument(ctx context.Context, p identity.Principal, uri string) (DocumentRecord, error) {
 	var record DocumentRecord
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		if err := may(p, identity.ListDocuments, identity.DocumentKind.All()); err != nil {
 			return err
 		}
@@ -131,7 +134,7 @@ func (s *Store) FindDocument(ctx context.Context, p identity.Principal, uri stri
 func (s *Store) Documents(ctx context.Context, p identity.Principal) ([]DocumentRecord, error) {
 	var records []DocumentRecord
 	var bad []error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if err := may(p, identity.ListDocuments, identity.DocumentKind.All()); err != nil {
 			return err
 		}
@@ -151,7 +154,7 @@ func (s *Store) Documents(ctx context.Context, p identity.Principal) ([]Document
 
 // DeleteDocument deletes a document and its text, or returns ErrNotFound.
 func (s *Store) DeleteDocument(ctx context.Context, p identity.Principal, id string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		record, err := ownDocument(tx, p, identity.DeleteDocument, id)
 		if err != nil {
 			return err
@@ -160,7 +163,7 @@ func (s *Store) DeleteDocument(ctx context.Context, p identity.Principal, id str
 	})
 }
 
-func deleteDocument(tx *bbolt.Tx, uriKey, id string) error {
+func deleteDocument(tx kv.Tx, uriKey, id string) error {
 	return errors.Join(
 		tableDocumentURIs.delete(tx, uriKey),
 		tableDocumentTexts.delete(tx, id),

@@ -3,11 +3,10 @@ package store
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
-	berrors "go.etcd.io/bbolt/errors"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 var (
@@ -28,14 +27,12 @@ var (
 	ErrNothingHeld = errors.New("no call is held in this answer")
 	// ErrFinished is returned when a run has already ended.
 	ErrFinished = errors.New("the run has already ended")
-	// ErrEpoch is returned when packets are of another epoch than the run's log.
-	ErrEpoch = errors.New("the run's log is in another epoch")
-	// ErrGap is matched by a *GapError.
-	ErrGap = errors.New("the packets do not follow the log")
+	// ErrEpoch is returned when a run would end in an epoch below its own.
+	ErrEpoch = errors.New("the run is in a later epoch")
 	// ErrClosed is returned when the Store is closed.
-	ErrClosed = errors.New("the store is closed")
+	ErrClosed = kv.ErrClosed
 	// ErrDamaged is matched when the data file cannot be read.
-	ErrDamaged = errors.New("the data file is damaged or not a data file of Bulkhead")
+	ErrDamaged = kv.ErrDamaged
 )
 
 // BusyError is returned when a session has a live run. It matches ErrBusy.
@@ -49,22 +46,6 @@ func (e *BusyError) Error() string { return fmt.Sprintf("run %s is live in this 
 
 // Is tells that the error is an ErrBusy.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
-
-// GapError is returned when packets would leave a gap in a run's log, or write
-// a number twice. It matches ErrGap.
-type GapError struct {
-	Run string
-	// Want is the number that comes next in the log, Got the one that came.
-	Want, Got int64
-}
-
-// Error implements error.
-func (e *GapError) Error() string {
-	return fmt.Sprintf("run %s: packet %d came where %d comes next", e.Run, e.Got, e.Want)
-}
-
-// Is tells that the error is an ErrGap.
-func (e *GapError) Is(target error) bool { return target == ErrGap }
 
 // RecordError is returned when a record cannot be read. Everything else in the
 // store is untouched: a method that returns a list returns the readable records
@@ -125,25 +106,4 @@ func invalid(format string, args ...any) error {
 
 func full(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFull, fmt.Sprintf(format, args...))
-}
-
-// closedError turns bbolt's word for a closed file into ours.
-func closedError(err error) error {
-	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
-		return ErrClosed
-	}
-	return err
-}
-
-// guarded runs fn and turns a panic, with which bbolt meets a page that makes
-// no sense, and a fault, which a file cut short makes of its memory map, into an
-// error. The transaction is rolled back on the way.
-func guarded(fn func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of this goroutine only
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrDamaged, p)
-		}
-	}()
-	return fn()
 }

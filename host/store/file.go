@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 const (
@@ -97,11 +97,13 @@ func (s *Store) AddPicture(ctx context.Context, p identity.Principal, record Fil
 }
 
 // addFile writes a record and, in the table for its kind, what is kept of it.
-func (s *Store) addFile(ctx context.Context, p identity.Principal, record File, kind table, content []byte) (File, error) {
+func (s *Store) addFile(
+	ctx context.Context, p identity.Principal, record File, kind table, content []byte,
+) (File, error) {
 	if record.Name == "" || len(record.Name) > maxFileName {
 		return File{}, invalid("a file's name has 1 to %d bytes", maxFileName)
 	}
-	err := s.update(ctx, func(tx *bbolt.Tx) error {
+	err := s.update(ctx, func(tx kv.Tx) error {
 		if err := known(tx, p, identity.AddFile, identity.FileKind); err != nil {
 			return err
 		}
@@ -135,7 +137,7 @@ func countLines(text []byte) int {
 
 // pruneFiles deletes what was never sent and is too old, and returns how many
 // bytes remain.
-func (s *Store) pruneFiles(tx *bbolt.Tx, p identity.Principal) (used int64, err error) {
+func (s *Store) pruneFiles(tx kv.Tx, p identity.Principal) (used int64, err error) {
 	files, _ := filesOf(tx, p) // those that cannot be read take no part
 	for _, f := range files {
 		if len(f.Sessions) == 0 && s.clock().After(f.CreatedAt.Add(UnsentLifetime)) {
@@ -154,7 +156,7 @@ func (s *Store) pruneFiles(tx *bbolt.Tx, p identity.Principal) (used int64, err 
 func (s *Store) Files(ctx context.Context, p identity.Principal) ([]File, error) {
 	var files []File
 	var bad error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if err := may(p, identity.ListFiles, identity.FileKind.All()); err != nil {
 			return err
 		}
@@ -164,7 +166,7 @@ func (s *Store) Files(ctx context.Context, p identity.Principal) ([]File, error)
 	return files, errors.Join(bad, err)
 }
 
-func filesOf(tx *bbolt.Tx, p identity.Principal) ([]File, error) {
+func filesOf(tx kv.Tx, p identity.Principal) ([]File, error) {
 	var files []File
 	var bad []error
 	for _, id := range tableOwnerFiles.tails(tx, p.UserID()+"/") {
@@ -182,14 +184,14 @@ func filesOf(tx *bbolt.Tx, p identity.Principal) ([]File, error) {
 // File returns a file's record, or ErrNotFound.
 func (s *Store) File(ctx context.Context, p identity.Principal, id string) (File, error) {
 	var f File
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		f, err = ownFile(tx, p, identity.ReadFile, id)
 		return err
 	})
 	return f, err
 }
 
-func ownFile(tx *bbolt.Tx, p identity.Principal, a identity.Action, id string) (File, error) {
+func ownFile(tx kv.Tx, p identity.Principal, a identity.Action, id string) (File, error) {
 	return own[File](tx, tableFiles, p, a, id)
 }
 
@@ -211,11 +213,11 @@ func (s *Store) FilePicture(ctx context.Context, p identity.Principal, id string
 
 func (s *Store) fileContent(ctx context.Context, p identity.Principal, kind table, id string) ([]byte, error) {
 	var content []byte
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if _, err := ownFile(tx, p, identity.ReadFile, id); err != nil {
 			return err
 		}
-		content = bytes.Clone(kind.in(tx).Get([]byte(id)))
+		content = kind.bytes(tx, id)
 		return nil
 	})
 	return content, err
@@ -224,7 +226,7 @@ func (s *Store) fileContent(ctx context.Context, p identity.Principal, kind tabl
 // DeleteFile deletes a file with its text or picture for good, or returns ErrNotFound.
 // Messages that carry it keep its name.
 func (s *Store) DeleteFile(ctx context.Context, p identity.Principal, id string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		f, err := ownFile(tx, p, identity.DeleteFile, id)
 		if err != nil {
 			return err
@@ -233,7 +235,7 @@ func (s *Store) DeleteFile(ctx context.Context, p identity.Principal, id string)
 	})
 }
 
-func deleteFile(tx *bbolt.Tx, f File) error {
+func deleteFile(tx kv.Tx, f File) error {
 	errs := []error{
 		tableOwnerFiles.delete(tx, join(f.Owner, f.ID)),
 		tableFileTexts.delete(tx, f.ID),
@@ -248,7 +250,7 @@ func deleteFile(tx *bbolt.Tx, f File) error {
 
 // carry notes that a message of the session carries the files and returns how
 // the message names them.
-func carry(tx *bbolt.Tx, p identity.Principal, session string, ids []string) ([]FileRef, error) {
+func carry(tx kv.Tx, p identity.Principal, session string, ids []string) ([]FileRef, error) {
 	if len(ids) > MaxMessageFiles {
 		return nil, invalid("a message carries at most %d files", MaxMessageFiles)
 	}
@@ -266,7 +268,10 @@ func carry(tx *bbolt.Tx, p identity.Principal, session string, ids []string) ([]
 			continue
 		}
 		f.Sessions = append(f.Sessions, session)
-		if err := errors.Join(tableFiles.put(tx, f.ID, f), tableSessionFiles.putRaw(tx, join(session, f.ID), []byte{})); err != nil {
+		err = errors.Join(
+			tableFiles.put(tx, f.ID, f),
+			tableSessionFiles.putRaw(tx, join(session, f.ID), []byte{}))
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -274,7 +279,7 @@ func carry(tx *bbolt.Tx, p identity.Principal, session string, ids []string) ([]
 }
 
 // dropSessionFiles deletes the files that only the session carries.
-func dropSessionFiles(tx *bbolt.Tx, session string) error {
+func dropSessionFiles(tx kv.Tx, session string) error {
 	for _, id := range tableSessionFiles.tails(tx, session+"/") {
 		f, err := get[File](tx, tableFiles, id)
 		if err != nil {
@@ -294,7 +299,7 @@ func dropSessionFiles(tx *bbolt.Tx, session string) error {
 }
 
 // deleteFilesOf deletes all files of a user, those that cannot be read too.
-func deleteFilesOf(tx *bbolt.Tx, owner string) error {
+func deleteFilesOf(tx kv.Tx, owner string) error {
 	for _, id := range tableOwnerFiles.tails(tx, owner+"/") {
 		f, err := get[File](tx, tableFiles, id)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 func addFile(t *testing.T, s *Store, p identity.Principal, name, text string) File {
@@ -35,105 +35,114 @@ func sendFiles(t *testing.T, s *Store, p identity.Principal, session string, fil
 	if err != nil {
 		t.Fatal(err)
 	}
-	finish := Finish{StopReason: StatusCompleted, Messages: []Message{{ID: b.Responses[0].ID, Status: StatusCompleted}}}
-	if err := s.FinishRun(t.Context(), b.Run.ID, finish); err != nil {
-		t.Fatal(err)
-	}
+	complete(t, s, b, "seen")
 	return b
 }
 
 func TestAMessageCarriesItsFiles(t *testing.T) {
-	s := openTest(t, Options{})
-	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
-	f := addFile(t, s, ada, "zahlen.csv", "a;b\nö;2\n")
-	if f.Characters != 8 || f.TextBytes != 9 || f.Lines != 2 || f.Owner != ada.UserID() {
-		t.Errorf("the record is %+v", f)
-	}
-	b := sendFiles(t, s, ada, "", f.ID)
-	path, err := s.Branch(t.Context(), ada, b.Session.ID, "")
-	if err != nil || len(path[0].Files) != 1 || path[0].Files[0] != (FileRef{ID: f.ID, Name: "zahlen.csv", MediaType: "text/plain", Bytes: 9}) {
-		t.Fatalf("%+v, %v", path, err)
-	}
-	if text, err := s.FileText(t.Context(), ada, f.ID); err != nil || string(text) != "a;b\nö;2\n" {
-		t.Errorf("%q, %v", text, err)
-	}
-	if _, err := s.FileText(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("somebody else's file: %v", err)
-	}
-	_, err = s.BeginRun(t.Context(), eve, BeginRun{Text: "x", Files: []string{f.ID}, Models: []string{"m"}})
-	if !errors.Is(err, ErrNotFound) {
-		t.Errorf("sent somebody else's file: %v", err)
-	}
-	_, err = s.BeginRun(t.Context(), ada, BeginRun{Text: "x", Files: []string{f.ID, f.ID}, Models: []string{"m"}})
-	if !errors.Is(err, ErrInvalid) {
-		t.Errorf("sent a file twice: %v", err)
-	}
-	if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
-		t.Fatal(err)
-	}
-	if path, _ = s.Branch(t.Context(), ada, b.Session.ID, ""); len(path[0].Files) != 1 {
-		t.Error("the message forgot the name of a deleted file")
-	}
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
+		f := addFile(t, s, ada, "zahlen.csv", "a;b\nö;2\n")
+		if f.Characters != 8 || f.TextBytes != 9 || f.Lines != 2 || f.Owner != ada.UserID() {
+			t.Errorf("the record is %+v", f)
+		}
+		b := sendFiles(t, s, ada, "", f.ID)
+		path, err := s.Branch(t.Context(), ada, b.Session.ID, "")
+		if err != nil || len(path[0].Files) != 1 || path[0].Files[0] != (FileRef{ID: f.ID, Name: "zahlen.csv", MediaType: "text/plain", Bytes: 9}) {
+			t.Fatalf("%+v, %v", path, err)
+		}
+		if text, err := s.FileText(t.Context(), ada, f.ID); err != nil || string(text) != "a;b\nö;2\n" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if _, err := s.FileText(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("somebody else's file: %v", err)
+		}
+		_, err = s.BeginRun(t.Context(), eve, BeginRun{Text: "x", Files: []string{f.ID}, Models: []string{"m"}})
+		if !errors.Is(err, ErrNotFound) {
+			t.Errorf("sent somebody else's file: %v", err)
+		}
+		_, err = s.BeginRun(t.Context(), ada, BeginRun{Text: "x", Files: []string{f.ID, f.ID}, Models: []string{"m"}})
+		if !errors.Is(err, ErrInvalid) {
+			t.Errorf("sent a file twice: %v", err)
+		}
+		if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
+			t.Fatal(err)
+		}
+		if path, _ = s.Branch(t.Context(), ada, b.Session.ID, ""); len(path[0].Files) != 1 {
+			t.Error("the message forgot the name of a deleted file")
+		}
+	})
 }
 
 func TestFilesGoWithTheLastSessionThatCarriesThem(t *testing.T) {
-	s := openTest(t, Options{})
-	ada := newUser(t, s, "ada")
-	only, both := addFile(t, s, ada, "only", "1"), addFile(t, s, ada, "both", "2")
-	one := sendFiles(t, s, ada, "", only.ID, both.ID)
-	two := sendFiles(t, s, ada, "", both.ID)
-	sendFiles(t, s, ada, two.Session.ID, both.ID) // again in the same session
-	if err := s.DeleteSession(t.Context(), ada, one.Session.ID); err != nil {
-		t.Fatal(err)
-	}
-	if files, err := s.Files(t.Context(), ada); err != nil || len(files) != 1 || files[0].ID != both.ID {
-		t.Fatalf("%+v, %v", files, err)
-	}
-	if err := s.DeleteSession(t.Context(), ada, two.Session.ID); err != nil {
-		t.Fatal(err)
-	}
-	if files, err := s.Files(t.Context(), ada); err != nil || len(files) != 0 {
-		t.Fatalf("%+v, %v", files, err)
-	}
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada := newUser(t, s, "ada")
+		only, both := addFile(t, s, ada, "only", "1"), addFile(t, s, ada, "both", "2")
+		one := sendFiles(t, s, ada, "", only.ID, both.ID)
+		two := sendFiles(t, s, ada, "", both.ID)
+		sendFiles(t, s, ada, two.Session.ID, both.ID) // again in the same session
+		if err := s.DeleteSession(t.Context(), ada, one.Session.ID); err != nil {
+			t.Fatal(err)
+		}
+		if files, err := s.Files(t.Context(), ada); err != nil || len(files) != 1 || files[0].ID != both.ID {
+			t.Fatalf("%+v, %v", files, err)
+		}
+		if err := s.DeleteSession(t.Context(), ada, two.Session.ID); err != nil {
+			t.Fatal(err)
+		}
+		if files, err := s.Files(t.Context(), ada); err != nil || len(files) != 0 {
+			t.Fatalf("%+v, %v", files, err)
+		}
+	})
 }
 
 func TestFilesThatWereNeverSentGoAfterAWhile(t *testing.T) {
-	clock := newClock()
-	s := openTest(t, Options{Now: clock.now})
-	ada := newUser(t, s, "ada")
-	addFile(t, s, ada, "unsent", "1")
-	sent := addFile(t, s, ada, "sent", "2")
-	sendFiles(t, s, ada, "", sent.ID)
-	clock.advance(UnsentLifetime + time.Second)
-	fresh := addFile(t, s, ada, "fresh", "3")
-	files, err := s.Files(t.Context(), ada)
-	if err != nil || len(files) != 2 || files[0].ID != fresh.ID || files[1].ID != sent.ID {
-		t.Fatalf("%+v, %v", files, err)
-	}
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		clock := newClock()
+		s := open(Options{Now: clock.now})
+		ada := newUser(t, s, "ada")
+		addFile(t, s, ada, "unsent", "1")
+		sent := addFile(t, s, ada, "sent", "2")
+		sendFiles(t, s, ada, "", sent.ID)
+		clock.advance(UnsentLifetime + time.Second)
+		fresh := addFile(t, s, ada, "fresh", "3")
+		files, err := s.Files(t.Context(), ada)
+		if err != nil || len(files) != 2 || files[0].ID != fresh.ID || files[1].ID != sent.ID {
+			t.Fatalf("%+v, %v", files, err)
+		}
+	})
 }
 
-func TestRemovingAUserRemovesMemoriesAndFiles(t *testing.T) {
-	s := openTest(t, Options{})
-	if _, _, err := s.EnsureOwner(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ada := newUser(t, s, "ada")
-	addMemory(t, s, ada, "I drink tea.")
-	sendFiles(t, s, ada, "", addFile(t, s, ada, "a", "1").ID)
-	addFile(t, s, ada, "unsent", "2")
-	if err := s.RemoveUser(t.Context(), anOperator, ada.UserID()); err != nil {
-		t.Fatal(err)
-	}
-	for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles, tableAgents, tableAgentNames} {
-		if err := s.view(t.Context(), func(tx *bbolt.Tx) error {
-			if k, _ := table.in(tx).Cursor().First(); k != nil {
-				t.Errorf("%s still holds %s", table, k)
-			}
-			return nil
-		}); err != nil {
+func TestRemovingAUserLeavesNoRecordBehind(t *testing.T) {
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		if _, _, err := s.EnsureOwner(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-	}
+		ada := newUser(t, s, "ada")
+		addMemory(t, s, ada, "I drink tea.")
+		sendFiles(t, s, ada, "", addFile(t, s, ada, "a", "1").ID)
+		addFile(t, s, ada, "unsent", "2")
+		if err := s.RemoveUser(t.Context(), anOperator, ada.UserID()); err != nil {
+			t.Fatal(err)
+		}
+		err := s.view(t.Context(), func(tx kv.Tx) error {
+			for _, table := range tx.Tables() {
+				if table == kv.Table(tableMeta) || table == kv.Table(tableUsers) || table == kv.Table(tableUserNames) {
+					continue // the owner's
+				}
+				if key, _, found := tx.Last(table, ""); found {
+					t.Errorf("%s still holds %s", table, key)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // An older file has no tables for memories, files and agents.
@@ -144,9 +153,12 @@ func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	ada := newUser(t, s, "ada")
-	err = s.update(t.Context(), func(tx *bbolt.Tx) error {
-		for _, table := range []table{tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles} {
-			if err := tx.DeleteBucket([]byte(table)); err != nil {
+	err = s.update(t.Context(), func(tx kv.Tx) error {
+		for _, table := range []table{
+			tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles,
+			tableSessionFiles, tableAgents, tableAgentNames,
+		} {
+			if err := tx.DeleteTable(kv.Table(table)); err != nil {
 				return err
 			}
 		}
@@ -168,58 +180,62 @@ func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
 }
 
 func TestAPictureIsKeptWithItsSizeAndHasNoText(t *testing.T) {
-	s := openTest(t, Options{})
-	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
-	f, plain := addPicture(t, s, ada, "a.png", "\x89PNG"), addFile(t, s, ada, "a.txt", "words")
-	if !f.Picture() || f.Bytes != 4 || f.Width != 6 || f.Height != 4 || f.TextBytes != 0 || plain.Picture() {
-		t.Errorf("the records are %+v, %+v", f, plain)
-	}
-	if data, err := s.FilePicture(t.Context(), ada, f.ID); err != nil || string(data) != "\x89PNG" {
-		t.Errorf("%q, %v", data, err)
-	}
-	if text, err := s.FileText(t.Context(), ada, f.ID); err != nil || len(text) != 0 {
-		t.Errorf("a picture's text: %q, %v", text, err)
-	}
-	for name, id := range map[string]string{"a text": plain.ID, "none": "f_0"} {
-		if _, err := s.FilePicture(t.Context(), ada, id); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%s as a picture: %v", name, err)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
+		f, plain := addPicture(t, s, ada, "a.png", "\x89PNG"), addFile(t, s, ada, "a.txt", "words")
+		if !f.Picture() || f.Bytes != 4 || f.Width != 6 || f.Height != 4 || f.TextBytes != 0 || plain.Picture() {
+			t.Errorf("the records are %+v, %+v", f, plain)
 		}
-	}
-	if _, err := s.FilePicture(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("somebody else's picture: %v", err)
-	}
-	if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png"}, []byte("x")); !errors.Is(err, ErrInvalid) {
-		t.Errorf("a picture without a size: %v", err)
-	}
-	if problems := s.Check(t.Context()); len(problems) > 0 {
-		t.Error(problems)
-	}
-	if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
-		t.Fatal(err)
-	}
-	err := s.view(t.Context(), func(tx *bbolt.Tx) error {
-		if tableFilePictures.has(tx, f.ID) {
-			t.Error("the bytes outlive the file")
+		if data, err := s.FilePicture(t.Context(), ada, f.ID); err != nil || string(data) != "\x89PNG" {
+			t.Errorf("%q, %v", data, err)
 		}
-		return nil
+		if text, err := s.FileText(t.Context(), ada, f.ID); err != nil || len(text) != 0 {
+			t.Errorf("a picture's text: %q, %v", text, err)
+		}
+		for name, id := range map[string]string{"a text": plain.ID, "none": "f_0"} {
+			if _, err := s.FilePicture(t.Context(), ada, id); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s as a picture: %v", name, err)
+			}
+		}
+		if _, err := s.FilePicture(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("somebody else's picture: %v", err)
+		}
+		if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png"}, []byte("x")); !errors.Is(err, ErrInvalid) {
+			t.Errorf("a picture without a size: %v", err)
+		}
+		if problems := s.Check(t.Context()); len(problems) > 0 {
+			t.Error(problems)
+		}
+		if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
+			t.Fatal(err)
+		}
+		err := s.view(t.Context(), func(tx kv.Tx) error {
+			if tableFilePictures.has(tx, f.ID) {
+				t.Error("the bytes outlive the file")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestPicturesCountTowardsWhatAPersonKeeps(t *testing.T) {
-	s := openTest(t, Options{})
-	ada := newUser(t, s, "ada")
-	f := addPicture(t, s, ada, "a.png", "bytes")
-	f.Bytes = MaxFilesBytes - 2 // as if it were that large
-	if err := s.update(t.Context(), func(tx *bbolt.Tx) error { return tableFiles.put(tx, f.ID, f) }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xyz")); !errors.Is(err, ErrFull) {
-		t.Errorf("one too many: %v", err)
-	}
-	if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xy")); err != nil {
-		t.Errorf("what still fits: %v", err)
-	}
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada := newUser(t, s, "ada")
+		f := addPicture(t, s, ada, "a.png", "bytes")
+		f.Bytes = MaxFilesBytes - 2 // as if it were that large
+		if err := s.update(t.Context(), func(tx kv.Tx) error { return tableFiles.put(tx, f.ID, f) }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xyz")); !errors.Is(err, ErrFull) {
+			t.Errorf("one too many: %v", err)
+		}
+		if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xy")); err != nil {
+			t.Errorf("what still fits: %v", err)
+		}
+	})
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // crockford is the alphabet of ULIDs, in byte order.
@@ -81,10 +81,12 @@ func (s *idSource) next(prefix string) string {
 
 // startAfter lets new ids sort after all that the file holds, whatever the
 // clock says now.
-func (s *idSource) startAfter(tx *bbolt.Tx) error {
-	for _, t := range []table{tableUsers, tableSessions, tableMessages, tableRuns, tableDocuments, tableMemories, tableFiles, tableAgents} {
-		key, _ := t.in(tx).Cursor().Last()
-		_, text, _ := strings.Cut(string(key), "_")
+func (s *idSource) startAfter(tx kv.Tx) error {
+	for _, t := range []table{
+		tableUsers, tableSessions, tableMessages, tableRuns, tableDocuments, tableMemories, tableFiles, tableAgents,
+	} {
+		key, _, _ := tx.Last(kv.Table(t), "")
+		_, text, _ := strings.Cut(key, "_")
 		if u, ok := parseULID(text); ok && s.last.less(u) {
 			s.last = u
 		}

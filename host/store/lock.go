@@ -10,12 +10,11 @@ import (
 	"syscall"
 	"time"
 
-	"go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // ErrLocked is matched by a *LockedError.
-var ErrLocked = errors.New("the data file is in use")
+var ErrLocked = kv.ErrLocked
 
 // LockedError is returned when another process holds the data file. It matches
 // ErrLocked.
@@ -41,25 +40,13 @@ func (e *LockedError) Is(target error) bool { return target == ErrLocked }
 const defaultLockTimeout = time.Second
 
 // openFile opens the file under its lock.
-func openFile(path string, opts Options) (*bbolt.DB, error) {
-	var db *bbolt.DB
-	err := guarded(func() (err error) {
-		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout:      cmp.Or(opts.LockTimeout, defaultLockTimeout),
-			FreelistType: bbolt.FreelistMapType,
-		})
-		return err
-	})
-	switch {
-	case err == nil:
-		return db, nil
-	case errors.Is(err, berrors.ErrTimeout):
+func openFile(path string, opts Options) (*kv.Bolt, error) {
+	o := kv.BoltOptions{LockTimeout: cmp.Or(opts.LockTimeout, defaultLockTimeout), Stop: opts.Stop}
+	db, err := kv.OpenBolt(path, o)
+	if errors.Is(err, kv.ErrLocked) {
 		return nil, lockedBy(path)
-	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("open the data file: %w", err)
-	default:
-		return nil, fmt.Errorf("open %s: %w: %w", path, ErrDamaged, err)
 	}
+	return db, err
 }
 
 // holder is what stands in the file beside the data file, for other processes

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 const (
@@ -47,19 +47,19 @@ func (s *Store) AddMemory(ctx context.Context, p identity.Principal, record Memo
 	if record.Text, err = memoryText(record.Text); err != nil {
 		return Memory{}, false, err
 	}
-	err = s.update(ctx, func(tx *bbolt.Tx) error {
+	err = s.update(ctx, func(tx kv.Tx) error {
 		if err := known(tx, p, identity.AddMemory, identity.MemoryKind); err != nil {
 			return err
 		}
-		known, _ := memoriesOf(tx, p) // one that cannot be read is not the same
-		for _, k := range known {
+		there, _ := memoriesOf(tx, p) // one that cannot be read is not the same
+		for _, k := range there {
 			if k.Text == record.Text {
-				m = k
+				m, added = k, false
 				return nil
 			}
 		}
-		if len(known) >= MaxMemories {
-			return full("there are %d memories already, which is all that are kept", len(known))
+		if len(there) >= MaxMemories {
+			return full("there are %d memories already, which is all that are kept", len(there))
 		}
 		now := s.clock()
 		m, added = Memory{ID: s.newID("mem"), Owner: p.UserID(), Text: record.Text, Plugin: record.Plugin,
@@ -93,7 +93,7 @@ func memoryText(text string) (string, error) {
 func (s *Store) Memories(ctx context.Context, p identity.Principal) ([]Memory, error) {
 	var memories []Memory
 	var bad error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if err := may(p, identity.ListMemories, identity.MemoryKind.All()); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (s *Store) Memories(ctx context.Context, p identity.Principal) ([]Memory, e
 	return memories, errors.Join(bad, err)
 }
 
-func memoriesOf(tx *bbolt.Tx, p identity.Principal) ([]Memory, error) {
+func memoriesOf(tx kv.Tx, p identity.Principal) ([]Memory, error) {
 	var memories []Memory
 	var bad []error
 	for _, id := range tableOwnerMemories.tails(tx, p.UserID()+"/") {
@@ -120,20 +120,22 @@ func memoriesOf(tx *bbolt.Tx, p identity.Principal) ([]Memory, error) {
 	return memories, errors.Join(bad...)
 }
 
-func ownMemory(tx *bbolt.Tx, p identity.Principal, a identity.Action, id string) (Memory, error) {
+func ownMemory(tx kv.Tx, p identity.Principal, a identity.Action, id string) (Memory, error) {
 	return own[Memory](tx, tableMemories, p, a, id)
 }
 
 // UpdateMemory gives a memory another text; plugin is who wrote it, "" for the
 // person, and labels are its labels. It returns ErrInvalid as AddMemory does, and
 // ErrNotFound.
-func (s *Store) UpdateMemory(ctx context.Context, p identity.Principal, id, text, plugin string, labels []string) (Memory, error) {
+func (s *Store) UpdateMemory(
+	ctx context.Context, p identity.Principal, id, text, plugin string, labels []string,
+) (Memory, error) {
 	text, err := memoryText(text)
 	if err != nil {
 		return Memory{}, err
 	}
 	var m Memory
-	err = s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err = s.update(ctx, func(tx kv.Tx) (err error) {
 		if m, err = ownMemory(tx, p, identity.ChangeMemory, id); err != nil {
 			return err
 		}
@@ -150,7 +152,7 @@ func (s *Store) UpdateMemory(ctx context.Context, p identity.Principal, id, text
 // ErrNotFound.
 func (s *Store) DeleteMemory(ctx context.Context, p identity.Principal, id string) (Memory, error) {
 	var m Memory
-	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if m, err = ownMemory(tx, p, identity.DeleteMemory, id); err != nil {
 			return err
 		}
@@ -162,6 +164,6 @@ func (s *Store) DeleteMemory(ctx context.Context, p identity.Principal, id strin
 	return m, nil
 }
 
-func deleteMemory(tx *bbolt.Tx, owner, id string) error {
+func deleteMemory(tx kv.Tx, owner, id string) error {
 	return errors.Join(tableOwnerMemories.delete(tx, join(owner, id)), tableMemories.delete(tx, id))
 }

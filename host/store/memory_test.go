@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 func addMemory(t *testing.T, s *Store, p identity.Principal, text string) Memory {
@@ -20,75 +20,83 @@ func addMemory(t *testing.T, s *Store, p identity.Principal, text string) Memory
 }
 
 func TestMemoriesAreListedNewestFirstAndToTheirOwnerOnly(t *testing.T) {
-	clock := newClock()
-	s := openTest(t, Options{Now: clock.now})
-	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
-	tea := addMemory(t, s, ada, "  I drink tea.\n")
-	clock.advance(time.Hour)
-	addMemory(t, s, ada, "My dog is Rex.")
-	addMemory(t, s, eve, "I am Eve.")
-	clock.advance(time.Hour)
-	changed, err := s.UpdateMemory(t.Context(), ada, tea.ID, "I drink coffee.", "memory", nil)
-	if err != nil || changed.CreatedAt != tea.CreatedAt || !changed.UpdatedAt.After(tea.UpdatedAt) || changed.Plugin != "memory" {
-		t.Fatalf("%+v, %v", changed, err)
-	}
-	list, err := s.Memories(t.Context(), ada)
-	if err != nil || len(list) != 2 || list[0].Text != "I drink coffee." || list[1].Text != "My dog is Rex." {
-		t.Fatalf("%+v, %v", list, err)
-	}
-	for _, err := range []error{
-		func() error { _, err := s.UpdateMemory(t.Context(), eve, tea.ID, "mine", "", nil); return err }(),
-		func() error { _, err := s.DeleteMemory(t.Context(), eve, tea.ID); return err }(),
-	} {
-		if !errors.Is(err, ErrNotFound) {
-			t.Errorf("got %v, want ErrNotFound", err)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		clock := newClock()
+		s := open(Options{Now: clock.now})
+		ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
+		tea := addMemory(t, s, ada, "  I drink tea.\n")
+		clock.advance(time.Hour)
+		addMemory(t, s, ada, "My dog is Rex.")
+		addMemory(t, s, eve, "I am Eve.")
+		clock.advance(time.Hour)
+		changed, err := s.UpdateMemory(t.Context(), ada, tea.ID, "I drink coffee.", "memory", nil)
+		if err != nil || changed.CreatedAt != tea.CreatedAt || !changed.UpdatedAt.After(tea.UpdatedAt) || changed.Plugin != "memory" {
+			t.Fatalf("%+v, %v", changed, err)
 		}
-	}
-	if was, err := s.DeleteMemory(t.Context(), ada, tea.ID); err != nil || was.Text != "I drink coffee." {
-		t.Errorf("%+v, %v", was, err)
-	}
-	if list, _ = s.Memories(t.Context(), ada); len(list) != 1 {
-		t.Errorf("%+v", list)
-	}
+		list, err := s.Memories(t.Context(), ada)
+		if err != nil || len(list) != 2 || list[0].Text != "I drink coffee." || list[1].Text != "My dog is Rex." {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		for _, err := range []error{
+			func() error { _, err := s.UpdateMemory(t.Context(), eve, tea.ID, "mine", "", nil); return err }(),
+			func() error { _, err := s.DeleteMemory(t.Context(), eve, tea.ID); return err }(),
+		} {
+			if !errors.Is(err, ErrNotFound) {
+				t.Errorf("got %v, want ErrNotFound", err)
+			}
+		}
+		if was, err := s.DeleteMemory(t.Context(), ada, tea.ID); err != nil || was.Text != "I drink coffee." {
+			t.Errorf("%+v, %v", was, err)
+		}
+		if list, _ = s.Memories(t.Context(), ada); len(list) != 1 {
+			t.Errorf("%+v", list)
+		}
+	})
 }
 
 func TestTheSameMemoryIsKeptOnce(t *testing.T) {
-	s := openTest(t, Options{})
-	ada := newUser(t, s, "ada")
-	first := addMemory(t, s, ada, "I drink tea.")
-	again, added, err := s.AddMemory(t.Context(), ada, Memory{Text: " I drink tea. "})
-	if err != nil || added || again.ID != first.ID {
-		t.Fatalf("%+v, %v, %v", again, added, err)
-	}
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada := newUser(t, s, "ada")
+		first := addMemory(t, s, ada, "I drink tea.")
+		again, added, err := s.AddMemory(t.Context(), ada, Memory{Text: " I drink tea. "})
+		if err != nil || added || again.ID != first.ID {
+			t.Fatalf("%+v, %v, %v", again, added, err)
+		}
+	})
 }
 
 func TestAMemoryThatCannotBeKeptIsRefused(t *testing.T) {
-	s := openTest(t, Options{})
-	ada := newUser(t, s, "ada")
-	for _, text := range []string{"", " \n", "a\x00b", "\xff", strings.Repeat("ä", MaxMemoryRunes+1)} {
-		if _, _, err := s.AddMemory(t.Context(), ada, Memory{Text: text}); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%.10q: %v", text, err)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada := newUser(t, s, "ada")
+		for _, text := range []string{"", " \n", "a\x00b", "\xff", strings.Repeat("ä", MaxMemoryRunes+1)} {
+			if _, _, err := s.AddMemory(t.Context(), ada, Memory{Text: text}); !errors.Is(err, ErrInvalid) {
+				t.Errorf("%.10q: %v", text, err)
+			}
 		}
-	}
-	addMemory(t, s, ada, strings.Repeat("ä", MaxMemoryRunes))
+		addMemory(t, s, ada, strings.Repeat("ä", MaxMemoryRunes))
+	})
 }
 
 func TestMemoriesHaveALimit(t *testing.T) {
-	s := openTest(t, Options{})
-	ada := newUser(t, s, "ada")
-	err := s.update(t.Context(), func(tx *bbolt.Tx) error {
-		for range MaxMemories {
-			m := Memory{ID: s.newID("mem"), Owner: ada.UserID(), Text: s.newID("text")}
-			if err := errors.Join(tableMemories.put(tx, m.ID, m), tableOwnerMemories.putRaw(tx, join(ada.UserID(), m.ID), nil)); err != nil {
-				return err
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada := newUser(t, s, "ada")
+		err := s.update(t.Context(), func(tx kv.Tx) error {
+			for range MaxMemories {
+				m := Memory{ID: s.newID("mem"), Owner: ada.UserID(), Text: s.newID("text")}
+				if err := errors.Join(tableMemories.put(tx, m.ID, m), tableOwnerMemories.putRaw(tx, join(ada.UserID(), m.ID), nil)); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return nil
+		if _, _, err := s.AddMemory(t.Context(), ada, Memory{Text: "one more"}); !errors.Is(err, ErrFull) {
+			t.Errorf("got %v, want ErrFull", err)
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := s.AddMemory(t.Context(), ada, Memory{Text: "one more"}); !errors.Is(err, ErrFull) {
-		t.Errorf("got %v, want ErrFull", err)
-	}
 }

@@ -2,14 +2,13 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // The roles of messages.
@@ -38,7 +37,7 @@ type Message struct {
 	Parent string `json:"parent,omitempty"`
 	// Role is RoleUser or RoleAssistant.
 	Role string `json:"role"`
-	// Text is what a person reads.
+	// Text is what a person wrote. That of an answer is in the journals of its runs.
 	Text string `json:"text,omitempty"`
 	// Files are what the person attached, in a user message.
 	Files []FileRef `json:"files,omitempty"`
@@ -59,32 +58,14 @@ type Message struct {
 	// ErrorCode and ErrorMessage say what went wrong, for a person.
 	ErrorCode    string `json:"error_code,omitempty"`
 	ErrorMessage string `json:"error_message,omitempty"`
-	// Steps are what the model is shown of this message later.
-	Steps     []Step     `json:"steps,omitempty"`
-	Citations []Citation `json:"citations,omitempty"`
-	CreatedAt time.Time  `json:"created_at"`
+	// Held are the calls that wait until the answer is selected, and Labels the taint
+	// of the path with the answer. Both are read off the journals of its runs, which
+	// hold all else that an answer says.
+	Held      []Call    `json:"held,omitempty"`
+	Labels    []string  `json:"labels,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
 	// EndedAt is the zero time while the status is StatusRunning.
 	EndedAt time.Time `json:"ended_at,omitzero"`
-}
-
-// Step is one response of the model within a message, with what its calls
-// yielded: each Call has exactly one Result.
-type Step struct {
-	// Text is model-facing: its citations are refs.
-	Text      string   `json:"text,omitempty"`
-	Reasoning string   `json:"reasoning,omitempty"`
-	Calls     []Call   `json:"calls,omitempty"`
-	Results   []Result `json:"results,omitempty"`
-	// Native is what the model's provider wants to see again with this step.
-	Native *Native `json:"native,omitempty"`
-}
-
-// Native is a provider's own form of a step. Only the adapter of that provider
-// reads Data.
-type Native struct {
-	Provider string          `json:"provider"`
-	Model    string          `json:"model"`
-	Data     json.RawMessage `json:"data"`
 }
 
 // Call is a tool call as the model made it.
@@ -95,54 +76,22 @@ type Call struct {
 	Arguments string `json:"arguments,omitempty"`
 }
 
-// Result is what the model was told of a call.
-type Result struct {
-	CallID string `json:"call_id"`
-	Name   string `json:"name"`
-	Text   string `json:"text,omitempty"`
-	Failed bool   `json:"failed,omitempty"`
-	// Held tells that the call was not run because models were compared, and may
-	// run when this answer is selected.
-	Held      bool       `json:"held,omitempty"`
-	Documents []Document `json:"documents,omitempty"`
-}
-
-// Document is a document that a call found.
-type Document struct {
-	ID string `json:"id"`
-	// Ref is its model-facing number on this path of messages.
-	Ref     int    `json:"ref,omitempty"`
-	Title   string `json:"title,omitempty"`
-	URL     string `json:"url,omitempty"`
-	Snippet string `json:"snippet,omitempty"`
-	Source  string `json:"source,omitempty"`
-	// UpdatedAt is RFC 3339, "" where unknown.
-	UpdatedAt string `json:"updated_at,omitempty"`
-}
-
-// Citation maps a number on screen to a ref.
-type Citation struct {
-	Number   int      `json:"number"`
-	Ref      int      `json:"ref"`
-	Document Document `json:"document"`
-}
-
 // Message returns a message, or ErrNotFound.
 func (s *Store) Message(ctx context.Context, p identity.Principal, id string) (Message, error) {
 	var message Message
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		message, err = ownMessage(tx, p, id)
 		return err
 	})
 	return message, err
 }
 
-func ownMessage(tx *bbolt.Tx, p identity.Principal, id string) (Message, error) {
+func ownMessage(tx kv.Tx, p identity.Principal, id string) (Message, error) {
 	return own[Message](tx, tableMessages, p, identity.ReadMessage, id)
 }
 
 // sessionMessage returns a message of the session, or ErrNotFound.
-func sessionMessage(tx *bbolt.Tx, sessionID, id string) (Message, error) {
+func sessionMessage(tx kv.Tx, sessionID, id string) (Message, error) {
 	if id == "" || !tableSessionMsgs.has(tx, join(sessionID, id)) {
 		return Message{}, notFound("message", id)
 	}
@@ -154,7 +103,7 @@ func sessionMessage(tx *bbolt.Tx, sessionID, id string) (Message, error) {
 }
 
 // putMessage writes a message and its place in the session.
-func putMessage(tx *bbolt.Tx, m Message) error {
+func putMessage(tx kv.Tx, m Message) error {
 	if err := tableSessionMsgs.putRaw(tx, join(m.Session, m.ID), []byte{}); err != nil {
 		return err
 	}
@@ -166,7 +115,7 @@ func putMessage(tx *bbolt.Tx, m Message) error {
 func (s *Store) Messages(ctx context.Context, p identity.Principal, sessionID string) ([]Message, error) {
 	var messages []Message
 	var bad []error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if _, err := ownSession(tx, p, identity.ReadSession, sessionID); err != nil {
 			return err
 		}
@@ -187,7 +136,7 @@ func (s *Store) Messages(ctx context.Context, p identity.Principal, sessionID st
 // means the session's own. It is empty for a session without messages.
 func (s *Store) Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]Message, error) {
 	var path []Message
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		session, err := ownSession(tx, p, identity.ReadSession, sessionID)
 		if err != nil {
 			return err
@@ -201,12 +150,13 @@ func (s *Store) Branch(ctx context.Context, p identity.Principal, sessionID, lea
 	return path, err
 }
 
-func branch(tx *bbolt.Tx, sessionID, leaf string) ([]Message, error) {
+func branch(tx kv.Tx, sessionID, leaf string) ([]Message, error) {
 	var path []Message
 	seen := map[string]bool{}
 	for id := leaf; id != ""; {
 		if seen[id] {
-			return nil, &RecordError{Table: string(tableMessages), Key: id, Err: fmt.Errorf("it is its own ancestor: %w", ErrDamaged)}
+			circle := fmt.Errorf("it is its own ancestor: %w", ErrDamaged)
+			return nil, &RecordError{Table: string(tableMessages), Key: id, Err: circle}
 		}
 		seen[id] = true
 		message, err := sessionMessage(tx, sessionID, id)

@@ -11,17 +11,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
+	"github.com/bulkhead-host/bulkhead/host/packet"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // runChild is the main function of this binary as another process.
 func runChild(mode, path string) int {
-	s, err := Open(path, Options{Holder: "store child", CommitInterval: time.Millisecond})
+	s, err := Open(path, Options{Holder: "store child"})
 	if err != nil {
 		fmt.Println("error", err)
 		return 1
@@ -39,11 +44,15 @@ func runChild(mode, path string) int {
 	return 0
 }
 
-// writeForever asks, appends and finishes, and says so after each
-// acknowledgement, until it is killed.
+// writeForever asks, writes journals and finishes, and says so once each is durable,
+// until it is killed.
 func writeForever(s *Store) {
 	ctx := context.Background()
 	owner, _, err := s.EnsureOwner(ctx)
+	if err != nil {
+		panic(err)
+	}
+	records, err := journal.Open(ctx, s.DB(), journal.Options{Tick: time.Millisecond})
 	if err != nil {
 		panic(err)
 	}
@@ -52,26 +61,58 @@ func writeForever(s *Store) {
 		wg.Go(func() {
 			for turn := 0; ; turn++ {
 				text := fmt.Sprintf("question-%d-%d-%d", os.Getpid(), worker, turn)
-				b, err := s.BeginRun(ctx, owner.Principal(identity.Command), BeginRun{Text: text, Models: []string{"m"}})
-				if err != nil {
+				if err := writeRun(ctx, s, records, owner.Principal(identity.Command), text); err != nil {
 					panic(err)
 				}
-				say("begun", b.Run.ID, b.UserMessage.ID, text)
-				for seq := int64(1); seq <= 12; seq += 3 {
-					if err := s.AppendPackets(ctx, b.Run.ID, 1, packetsFrom(b.Run.ID, seq, 3)); err != nil {
-						panic(err)
-					}
-					say("packets", b.Run.ID, fmt.Sprint(seq+2))
-				}
-				if err := s.FinishRun(ctx, b.Run.ID, Finish{StopReason: StatusCompleted, LastSeq: 12}); err != nil {
-					panic(err)
-				}
-				say("finished", b.Run.ID)
 			}
 		})
 	}
 	wg.Wait()
 }
+
+// writeRun writes one run from its begin to its end.
+func writeRun(ctx context.Context, s *Store, records *journal.Local, p identity.Principal, text string) error {
+	var beginning *journal.Beginning
+	in := BeginRun{Text: text, Models: []string{"m"}, Also: func(tx kv.Tx, b Begun) (err error) {
+		begun := journal.Of(journal.Begun{Text: text, Answers: b.Run.Responses})
+		if beginning, err = records.Begin(b.Run.ID, b.Run.Epoch, "child", begun); err != nil {
+			return err
+		}
+		return beginning.Write(tx)
+	}}
+	b, err := s.BeginRun(ctx, p, in)
+	if err != nil {
+		return err
+	}
+	say("begun", b.Run.ID, b.UserMessage.ID, text)
+	lease := beginning.Lease()
+	at := packet.At(0, 0).ForModel(0)
+	for seq := 1; seq <= 12; seq += 3 {
+		var more []journal.Record
+		for i := range 3 {
+			more = append(more, journal.Packet(at, packet.MessageDelta{Content: word(seq + i)}))
+		}
+		if err := lease.Record(more...).Durable(ctx); err != nil {
+			return err
+		}
+		say("packets", b.Run.ID, fmt.Sprint(seq+2))
+	}
+	ending := lease.Seal(false, journal.Of(journal.Outcome{Reason: StatusCompleted}),
+		journal.Of(journal.End{Reason: StatusCompleted}))
+	if err := s.FinishRun(ctx, b.Run.ID, finishWith(ending, b.Run, StatusCompleted)); err != nil {
+		return err
+	}
+	ending.Done()
+	say("finished", b.Run.ID)
+	return nil
+}
+
+func finishWith(ending *journal.Ending, run Run, reason string) Finish {
+	return Finish{StopReason: reason, Epoch: ending.Log().Epoch(), LastSeq: ending.Log().Last(), LiveSeq: ending.LiveSeq(),
+		Answers: []AnswerState{{ID: run.Responses[0], Status: reason}}, Also: ending.Write}
+}
+
+func word(seq int) string { return fmt.Sprintf("word-%d ", seq) }
 
 // say writes one line with one system call.
 func say(words ...string) { _, _ = os.Stdout.WriteString(strings.Join(words, " ") + "\n") }
@@ -111,7 +152,8 @@ func TestLockedErrorNamesTheHolder(t *testing.T) {
 	}
 	_, err := Open(path, Options{LockTimeout: time.Millisecond})
 	var locked *LockedError
-	if !errors.As(err, &locked) || !errors.Is(err, ErrLocked) || locked.PID != cmd.Process.Pid || locked.Command != "store child" {
+	if !errors.As(err, &locked) || !errors.Is(err, ErrLocked) || locked.PID != cmd.Process.Pid ||
+		locked.Command != "store child" {
 		t.Errorf("got %v, want a *LockedError that names process %d", err, cmd.Process.Pid)
 	}
 	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
@@ -152,7 +194,7 @@ func TestKilledHolderIsNotBlamed(t *testing.T) {
 // acknowledged is what a child said was on disk.
 type acknowledged struct {
 	texts    map[string]string // user message → text
-	packets  map[string]string // run → last seq
+	packets  map[string]int    // run → last seq
 	finished map[string]bool
 }
 
@@ -160,9 +202,9 @@ func (a *acknowledged) read(line string) {
 	switch w := strings.Fields(line); w[0] {
 	case "begun":
 		a.texts[w[2]] = w[3]
-		a.packets[w[1]] = "0"
+		a.packets[w[1]] = 0
 	case "packets":
-		a.packets[w[1]] = w[2]
+		a.packets[w[1]], _ = strconv.Atoi(w[2]) // our own words
 	case "finished":
 		a.finished[w[1]] = true
 	}
@@ -172,7 +214,7 @@ func (a *acknowledged) read(line string) {
 // and compares what it had said with what is there.
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
-	all := &acknowledged{map[string]string{}, map[string]string{}, map[string]bool{}}
+	all := &acknowledged{map[string]string{}, map[string]int{}, map[string]bool{}}
 	for round := range 10 {
 		cmd, _, out := startChild(t, "write", path)
 		lines := 1 + rand.IntN(120)
@@ -195,8 +237,15 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
-		compareAcknowledged(t, s, all)
-		recoverRuns(t, s, all)
+		records, err := journal.Open(t.Context(), s.DB(), journal.Options{Tick: -1})
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		compareAcknowledged(t, s, records, all)
+		recoverRuns(t, s, records, all)
+		if err := records.Close(); err != nil {
+			t.Fatal(err)
+		}
 		expectSound(t, s)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -208,59 +257,69 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-func compareAcknowledged(t *testing.T, s *Store, all *acknowledged) {
+func compareAcknowledged(t *testing.T, s *Store, records *journal.Local, all *acknowledged) {
 	t.Helper()
 	owner, err := s.UserByName(t.Context(), OwnerName)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := owner.Principal(identity.Command)
 	for id, text := range all.texts {
-		if m, err := s.Message(t.Context(), owner.Principal(identity.Command), id); err != nil || m.Text != text {
+		if m, err := s.Message(t.Context(), p, id); err != nil || m.Text != text {
 			t.Errorf("message %s is %q, %v, want %q", id, m.Text, err, text)
 		}
 	}
 	for run, last := range all.packets {
-		_, entries, err := s.Packets(t.Context(), owner.Principal(identity.Command), run, 0, 0)
-		var want int
-		if _, err := fmt.Sscan(last, &want); err != nil {
-			t.Fatal(err)
+		log, err := records.Open(t.Context(), run)
+		if err != nil {
+			t.Errorf("run %s: %v", run, err)
+			continue
 		}
-		if err != nil || len(entries) < want {
-			t.Errorf("run %s has %d packets, %v, want %d", run, len(entries), err, want)
+		text, want := journal.Answers(log.Records(), 1)[0].Text, ""
+		for seq := 1; seq <= 12 && len(want) < len(text); seq++ {
+			want += word(seq)
 		}
-		for i, e := range entries {
-			if e.Seq != int64(i+1) || string(e.JSON) != string(packetJSON(run, e.Seq)) {
-				t.Errorf("run %s, packet %d: %d %s", run, i+1, e.Seq, e.JSON)
-			}
+		if text != want || strings.Count(text, "word-") < last || log.Damage() != nil {
+			t.Errorf("run %s says %q, want %q with at least %d words, %v", run, text, want, last, log.Damage())
 		}
-		if r, err := s.Run(t.Context(), owner.Principal(identity.Command), run); err != nil || all.finished[run] && r.StopReason != StatusCompleted {
-			t.Errorf("run %s is %+v, %v", run, r, err)
+		r, err := s.Run(t.Context(), p, run)
+		if err != nil || all.finished[run] && r.StopReason != StatusCompleted || r.Live() == log.Closed() {
+			t.Errorf("run %s is %+v, %v; its journal has ended: %v", run, r, err, log.Closed())
 		}
 	}
 }
 
 // recoverRuns ends what the kill cut off, as the host does when it starts.
-func recoverRuns(t *testing.T, s *Store, all *acknowledged) {
+func recoverRuns(t *testing.T, s *Store, records *journal.Local, all *acknowledged) {
 	t.Helper()
 	runs, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var live []string
 	for _, run := range runs {
-		p := identity.ForUser(run.Owner, "a test")
-		_, entries, err := s.Packets(t.Context(), p, run.ID, 0, 0)
+		live = append(live, run.ID)
+	}
+	slices.Sort(live)
+	if unfinished := records.Unfinished(); !slices.Equal(unfinished, live) {
+		t.Errorf("journals of %q are unfinished, and runs %q", unfinished, live)
+	}
+	for _, run := range runs {
+		lease, err := records.Lease(t.Context(), run.ID, "recovery")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.ReplaceRun(t.Context(), run.ID, run.Epoch+1, entries, Finish{StopReason: StatusInterrupted}); err != nil {
+		ending := lease.Seal(true, journal.Closings(lease.Log(), 1)...)
+		if err := s.FinishRun(t.Context(), run.ID, finishWith(ending, run, StatusInterrupted)); err != nil {
 			t.Fatal(err)
 		}
+		ending.Done()
+	}
+	owner, err := s.UserByName(t.Context(), OwnerName)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for run := range maps.Keys(all.packets) {
-		owner, err := s.UserByName(t.Context(), OwnerName)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if r, err := s.Run(t.Context(), owner.Principal(identity.Command), run); err != nil || r.Live() {
 			t.Errorf("run %s is %+v, %v, want it ended", run, r, err)
 		}

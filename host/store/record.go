@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // table is the name of a top-level bucket.
@@ -30,8 +30,6 @@ const (
 	tableLive          table = "live"           // index: session → id of its live run
 	tableRequests      table = "requests"       // user/request id → request
 	tableRequestTimes  table = "request_times"  // index: time/user/request id
-	tablePackets       table = "packets"        // run → bucket of seq (8 bytes, big endian) → JSON
-	tableToolCalls     table = "tool_calls"     // run/number → ToolCall
 
 	tableDocuments     table = "documents"      // id → DocumentRecord
 	tableDocumentTexts table = "document_texts" // id → the text
@@ -50,22 +48,8 @@ const (
 	tableAgentNames table = "agent_names" // index: lower-case name → id
 )
 
-// tables are all of them, in the order in which they are created.
-var tables = []table{
-	tableMeta, tableUsers, tableUserNames, tableLinks, tableCookies,
-	tableSessions, tableOwnerSessions, tableMessages, tableSessionMsgs,
-	tableRuns, tableSessionRuns, tableLive, tableRequests, tableRequestTimes,
-	tablePackets, tableToolCalls,
-	tableDocuments, tableDocumentTexts, tableDocumentURIs, tableSpaces,
-	tableMemories, tableOwnerMemories,
-	tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles, tableSessionFiles,
-	tableAgents, tableAgentNames,
-}
-
-func (t table) in(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket([]byte(t)) }
-
 // put stores v as JSON.
-func (t table) put(tx *bbolt.Tx, key string, v any) error {
+func (t table) put(tx kv.Tx, key string, v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -75,38 +59,45 @@ func (t table) put(tx *bbolt.Tx, key string, v any) error {
 	return t.putRaw(tx, key, bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
 }
 
-func (t table) putRaw(tx *bbolt.Tx, key string, value []byte) error {
-	if err := t.in(tx).Put([]byte(key), value); err != nil {
+func (t table) putRaw(tx kv.Tx, key string, value []byte) error {
+	if err := tx.Put(kv.Table(t), key, value); err != nil {
 		return fmt.Errorf("write %s/%s: %w", t, key, err)
 	}
 	return nil
 }
 
-func (t table) delete(tx *bbolt.Tx, key string) error {
-	if err := t.in(tx).Delete([]byte(key)); err != nil {
+func (t table) delete(tx kv.Tx, key string) error {
+	if err := tx.Delete(kv.Table(t), key); err != nil {
 		return fmt.Errorf("delete %s/%s: %w", t, key, err)
 	}
 	return nil
 }
 
 // text returns the value of an index entry, "" if there is none.
-func (t table) text(tx *bbolt.Tx, key string) string { return string(t.in(tx).Get([]byte(key))) }
+func (t table) text(tx kv.Tx, key string) string {
+	value, _ := tx.Get(kv.Table(t), key)
+	return string(value)
+}
 
-func (t table) has(tx *bbolt.Tx, key string) bool { return t.in(tx).Get([]byte(key)) != nil }
+// bytes returns a value for the caller to keep, nil if there is none.
+func (t table) bytes(tx kv.Tx, key string) []byte {
+	value, _ := tx.Get(kv.Table(t), key)
+	return bytes.Clone(value)
+}
+
+func (t table) has(tx kv.Tx, key string) bool {
+	_, found := tx.Get(kv.Table(t), key)
+	return found
+}
 
 // scan visits the keys that begin with prefix, in byte order, until visit
 // returns false. Key and value belong to the transaction; visit must not write.
-func (t table) scan(tx *bbolt.Tx, prefix string, visit func(key string, value []byte) bool) {
-	c := t.in(tx).Cursor()
-	for k, v := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Next() {
-		if !visit(string(k), v) {
-			return
-		}
-	}
+func (t table) scan(tx kv.Tx, prefix string, visit func(key string, value []byte) bool) {
+	_ = tx.Scan(kv.Table(t), prefix, visit) // it never fails
 }
 
 // tails returns what comes after prefix in the keys that begin with it.
-func (t table) tails(tx *bbolt.Tx, prefix string) []string {
+func (t table) tails(tx kv.Tx, prefix string) []string {
 	var out []string
 	t.scan(tx, prefix, func(key string, _ []byte) bool {
 		out = append(out, strings.TrimPrefix(key, prefix))
@@ -116,7 +107,7 @@ func (t table) tails(tx *bbolt.Tx, prefix string) []string {
 }
 
 // deletePrefix deletes the keys that begin with prefix.
-func (t table) deletePrefix(tx *bbolt.Tx, prefix string) error {
+func (t table) deletePrefix(tx kv.Tx, prefix string) error {
 	for _, tail := range t.tails(tx, prefix) {
 		if err := t.delete(tx, prefix+tail); err != nil {
 			return err
@@ -127,10 +118,10 @@ func (t table) deletePrefix(tx *bbolt.Tx, prefix string) error {
 
 // get reads a record. It returns ErrNotFound bare, for the caller to say what
 // was not found, and a *RecordError for one that makes no sense.
-func get[T any](tx *bbolt.Tx, t table, key string) (T, error) {
+func get[T any](tx kv.Tx, t table, key string) (T, error) {
 	var v T
-	data := t.in(tx).Get([]byte(key))
-	if key == "" || data == nil {
+	data, found := tx.Get(kv.Table(t), key)
+	if key == "" || !found {
 		return v, ErrNotFound
 	}
 	return decode[T](t, key, data)

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/journal"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // Run is the work on one user message.
@@ -25,9 +26,10 @@ type Run struct {
 	Continues bool `json:"continues,omitempty"`
 	// StopReason is why the run ended, "" while it is live.
 	StopReason string `json:"stop_reason,omitempty"`
-	// LastSeq is the number of the last packet on disk.
-	LastSeq   int64     `json:"last_seq,omitempty"`
-	StartedAt time.Time `json:"started_at"`
+	// Ends are the numbers of the last packets by epoch, of those in which the run
+	// ended.
+	Ends      map[int64]int64 `json:"ends,omitempty"`
+	StartedAt time.Time       `json:"started_at"`
 	// EndedAt is the zero time while the run is live.
 	EndedAt time.Time `json:"ended_at,omitzero"`
 }
@@ -35,28 +37,45 @@ type Run struct {
 // Live tells whether the run has not ended.
 func (r Run) Live() bool { return r.StopReason == "" }
 
+// Told tells whether who has read up to a packet of an epoch has seen the end.
+func (r Run) Told(epoch, seq int64) bool {
+	last, ended := r.Ends[epoch]
+	return ended && seq >= last
+}
+
 // Finish is how a run ends.
 type Finish struct {
 	// StopReason is of the final Status constants.
 	StopReason string
-	// Messages are the answers in their final form. Id and Status count, and what
-	// was produced; whose they are and where they stand is kept as it was. A
-	// reserved answer that is not among them ends with the run's StopReason, or
-	// as interrupted if that is completed.
-	Messages []Message
-	// ToolCalls are the run's calls, in the order in which they were made.
-	ToolCalls []ToolCall
-	// Packets are the last of the log, if they were not appended before.
-	Packets []PacketEntry
-	// LastSeq is the number of the log's last packet, to make sure that none is
-	// missing; 0 for whatever is there.
-	LastSeq int64
+	// Epoch is that of the stored journal, at least the run's; LastSeq is the number
+	// of its last packet, and LiveSeq that of the last one in the epoch that went on.
+	Epoch            int64
+	LastSeq, LiveSeq int64
+	// Answers are the ends of the run's answers. A reserved answer that is not among
+	// them ends with the run's StopReason, or as interrupted if that is completed.
+	Answers []AnswerState
+	// Also runs in the same transaction, after everything else; it may run more than
+	// once. nil for nothing.
+	Also func(tx kv.Tx) error
+}
+
+// AnswerState is how an answer ended, in so far as the tree of messages keeps it. It
+// follows from the run's journal.
+type AnswerState struct {
+	ID string
+	// Status is of the final Status constants.
+	Status                  string
+	ErrorCode, ErrorMessage string
+	// Held are the calls that wait until the answer is selected.
+	Held []Call
+	// Labels are the taint of the path with this answer.
+	Labels []string
 }
 
 // Run returns a run, or ErrNotFound.
 func (s *Store) Run(ctx context.Context, p identity.Principal, id string) (Run, error) {
 	var run Run
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		run, err = ownRun(tx, p, id)
 		return err
 	})
@@ -71,7 +90,7 @@ func (s *Store) LiveRun(ctx context.Context, p identity.Principal, sessionID str
 // LatestRun returns the newest run of a session, live or not, or ErrNotFound
 // when it has none.
 func (s *Store) LatestRun(ctx context.Context, p identity.Principal, sessionID string) (Run, error) {
-	return s.sessionRun(ctx, p, sessionID, func(tx *bbolt.Tx, session string) string {
+	return s.sessionRun(ctx, p, sessionID, func(tx kv.Tx, session string) string {
 		runs := tableSessionRuns.tails(tx, session+"/")
 		if len(runs) == 0 {
 			return ""
@@ -80,9 +99,11 @@ func (s *Store) LatestRun(ctx context.Context, p identity.Principal, sessionID s
 	})
 }
 
-func (s *Store) sessionRun(ctx context.Context, p identity.Principal, sessionID string, which func(*bbolt.Tx, string) string) (Run, error) {
+func (s *Store) sessionRun(
+	ctx context.Context, p identity.Principal, sessionID string, which func(kv.Tx, string) string,
+) (Run, error) {
 	var run Run
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if _, err := ownSession(tx, p, identity.ReadSession, sessionID); err != nil {
 			return err
 		}
@@ -97,17 +118,13 @@ func (s *Store) sessionRun(ctx context.Context, p identity.Principal, sessionID 
 	return run, err
 }
 
-func ownRun(tx *bbolt.Tx, p identity.Principal, id string) (Run, error) {
-	run, err := own[Run](tx, tableRuns, p, identity.ReadRun, id)
-	if err == nil && run.Live() {
-		run.LastSeq = lastPacket(tx, id)
-	}
-	return run, err
+func ownRun(tx kv.Tx, p identity.Principal, id string) (Run, error) {
+	return own[Run](tx, tableRuns, p, identity.ReadRun, id)
 }
 
 // liveRun returns the id of the session's live run, "" if it has none. A run
 // that cannot be read does not keep the session busy.
-func liveRun(tx *bbolt.Tx, sessionID string) string {
+func liveRun(tx kv.Tx, sessionID string) string {
 	id := tableLive.text(tx, sessionID)
 	if run, err := get[Run](tx, tableRuns, id); err != nil || !run.Live() {
 		return ""
@@ -124,14 +141,13 @@ func (s *Store) UnfinishedRuns(ctx context.Context, p identity.Principal) ([]Run
 	}
 	var runs []Run
 	var bad []error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		tableLive.scan(tx, "", func(_ string, id []byte) bool {
 			run, err := get[Run](tx, tableRuns, string(id))
 			switch {
 			case err != nil:
 				bad = append(bad, fmt.Errorf("run %q: %w", id, err))
 			case run.Live():
-				run.LastSeq = lastPacket(tx, run.ID)
 				runs = append(runs, run)
 			}
 			return true
@@ -143,44 +159,25 @@ func (s *Store) UnfinishedRuns(ctx context.Context, p identity.Principal) ([]Run
 }
 
 // FinishRun ends a run, once: who comes first has ended it, and who comes later
-// gets ErrFinished and changes nothing. It returns ErrNotFound when the run is
-// not there (any more), a *GapError when the log is not complete up to LastSeq,
-// and ErrInvalid when StopReason is none, or a message is not one of the run's.
+// gets ErrFinished and changes nothing. An answer or a session whose record cannot be
+// read stays as it is, so that nothing keeps the run from ending. It returns
+// ErrNotFound when the run is not there (any more), ErrEpoch when Epoch is below the
+// run's, and ErrInvalid when StopReason or the status of an answer is not final, or an
+// answer is not one of the run's.
 func (s *Store) FinishRun(ctx context.Context, runID string, f Finish) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		run, err := unfinishedRun(tx, runID)
 		if err != nil {
 			return err
 		}
-		return s.finish(tx, run, f)
+		if err := s.finish(tx, run, f); err != nil || f.Also == nil {
+			return err
+		}
+		return f.Also(tx)
 	})
 }
 
-// ReplaceRun ends a run that a crash cut off: in one transaction it replaces
-// the run's log by entries, which are numbered from 1, in a new epoch, and
-// finishes the run. It returns ErrEpoch when newEpoch is not above the run's
-// epoch, and else what FinishRun returns.
-func (s *Store) ReplaceRun(ctx context.Context, runID string, newEpoch int64, entries []PacketEntry, f Finish) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
-		run, err := unfinishedRun(tx, runID)
-		if err != nil {
-			return err
-		}
-		if newEpoch <= run.Epoch {
-			return fmt.Errorf("run %s: epoch %d is not above %d: %w", runID, newEpoch, run.Epoch, ErrEpoch)
-		}
-		if err := deletePackets(tx, runID); err != nil {
-			return err
-		}
-		if err := writePackets(tx, runID, entries); err != nil {
-			return err
-		}
-		run.Epoch = newEpoch
-		return s.finish(tx, run, f)
-	})
-}
-
-func unfinishedRun(tx *bbolt.Tx, id string) (Run, error) {
+func unfinishedRun(tx kv.Tx, id string) (Run, error) {
 	run, err := get[Run](tx, tableRuns, id)
 	if err == ErrNotFound {
 		return Run{}, notFound("run", id)
@@ -191,78 +188,55 @@ func unfinishedRun(tx *bbolt.Tx, id string) (Run, error) {
 	return run, err
 }
 
-func (s *Store) finish(tx *bbolt.Tx, run Run, f Finish) error {
+func (s *Store) finish(tx kv.Tx, run Run, f Finish) error {
 	if !finalStatus(f.StopReason) {
 		return invalid("%q is not a reason for which a run stops", f.StopReason)
 	}
-	if err := writePackets(tx, run.ID, f.Packets); err != nil {
-		return err
+	if f.Epoch < run.Epoch {
+		return fmt.Errorf("run %s: epoch %d is below %d: %w", run.ID, f.Epoch, run.Epoch, ErrEpoch)
 	}
-	run.LastSeq = lastPacket(tx, run.ID)
-	if f.LastSeq != 0 && f.LastSeq != run.LastSeq {
-		return &GapError{Run: run.ID, Want: run.LastSeq + 1, Got: f.LastSeq + 1}
-	}
+	run.Ends = map[int64]int64{run.Epoch: f.LiveSeq, f.Epoch: f.LastSeq}
+	run.Epoch = f.Epoch
 	run.StopReason, run.EndedAt = f.StopReason, s.clock()
 	if err := finishMessages(tx, run, f); err != nil {
 		return err
 	}
-	if err := putToolCalls(tx, run, f.ToolCalls); err != nil {
-		return err
+	if session, err := get[Session](tx, tableSessions, run.Session); err == nil {
+		old := session
+		session.UpdatedAt = run.EndedAt
+		if err := putSession(tx, old, session); err != nil {
+			return err
+		}
 	}
-	session, err := get[Session](tx, tableSessions, run.Session)
-	if err != nil {
-		return err
-	}
-	old := session
-	session.UpdatedAt = run.EndedAt
-	return errors.Join(
-		putSession(tx, old, session),
-		tableLive.delete(tx, run.Session),
-		tableRuns.put(tx, run.ID, run))
+	return errors.Join(tableLive.delete(tx, run.Session), tableRuns.put(tx, run.ID, run))
 }
 
-// finishMessages writes the answers in their final form.
-func finishMessages(tx *bbolt.Tx, run Run, f Finish) error {
-	final := map[string]Message{}
-	for _, m := range f.Messages {
-		if !slices.Contains(run.Responses, m.ID) {
-			return invalid("message %s is not an answer of run %s", m.ID, run.ID)
+// finishMessages writes how the answers ended; all else of them stays as it is.
+func finishMessages(tx kv.Tx, run Run, f Finish) error {
+	final := map[string]AnswerState{}
+	for _, a := range f.Answers {
+		if !slices.Contains(run.Responses, a.ID) {
+			return invalid("message %s is not an answer of run %s", a.ID, run.ID)
 		}
-		if !finalStatus(m.Status) {
-			return invalid("message %s: %q is not a final status", m.ID, m.Status)
+		if !finalStatus(a.Status) {
+			return invalid("message %s: %q is not a final status", a.ID, a.Status)
 		}
-		final[m.ID] = m
+		final[a.ID] = a
 	}
 	for _, id := range run.Responses {
-		reserved, err := get[Message](tx, tableMessages, id)
+		m, err := get[Message](tx, tableMessages, id)
 		if err != nil {
-			return fmt.Errorf("message %q: %w", id, err)
+			continue // Check names it
 		}
-		m, ok := final[id]
-		if !ok {
-			m = reserved
-			m.Status = leftOver(f.StopReason)
+		m.Status, m.EndedAt = leftOver(f.StopReason), run.EndedAt
+		if a, ok := final[id]; ok {
+			m.Status, m.ErrorCode, m.ErrorMessage, m.Held, m.Labels = a.Status, a.ErrorCode, a.ErrorMessage, a.Held, a.Labels
 		}
-		if run.Continues && ok {
-			m = continued(reserved, m)
-		}
-		if err := tableMessages.put(tx, id, finalMessage(reserved, m, run.EndedAt)); err != nil {
+		if err := tableMessages.put(tx, id, m); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// finalMessage takes what was produced from m and the rest from reserved.
-func finalMessage(reserved, m Message, ended time.Time) Message {
-	m.Session, m.Owner, m.Parent, m.Role = reserved.Session, reserved.Owner, reserved.Parent, reserved.Role
-	m.Model, m.ModelIndex, m.Run, m.CreatedAt = reserved.Model, reserved.ModelIndex, reserved.Run, reserved.CreatedAt
-	m.Agent = reserved.Agent
-	m.LaterRuns = reserved.LaterRuns
-	if m.EndedAt.IsZero() {
-		m.EndedAt = ended
-	}
-	return m
 }
 
 // leftOver is the status of an answer of which a finished run says nothing.
@@ -281,12 +255,9 @@ func finalStatus(s string) bool {
 	return false
 }
 
-// deleteRun deletes a run with its log and its tool calls.
-func deleteRun(tx *bbolt.Tx, id string) error {
-	if err := deletePackets(tx, id); err != nil {
-		return err
-	}
-	if err := tableToolCalls.deletePrefix(tx, id+"/"); err != nil {
+// deleteRun deletes a run with its journal.
+func deleteRun(tx kv.Tx, id string) error {
+	if err := journal.Delete(tx, id); err != nil {
 		return err
 	}
 	return tableRuns.delete(tx, id)

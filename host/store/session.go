@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // Session is a conversation: a tree of messages.
@@ -28,25 +28,25 @@ type Session struct {
 // Session returns a session, or ErrNotFound.
 func (s *Store) Session(ctx context.Context, p identity.Principal, id string) (Session, error) {
 	var session Session
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		session, err = ownSession(tx, p, identity.ReadSession, id)
 		return err
 	})
 	return session, err
 }
 
-func ownSession(tx *bbolt.Tx, p identity.Principal, a identity.Action, id string) (Session, error) {
+func ownSession(tx kv.Tx, p identity.Principal, a identity.Action, id string) (Session, error) {
 	return own[Session](tx, tableSessions, p, a, id)
 }
 
 // Sessions returns the principal's sessions, the pinned ones first and of each kind the
-// last updated first: at most limit of them (all if limit is 0) and only those after the session before, if
-// that is not empty. Sessions that cannot be read are left out and named in the
-// error.
+// last updated first: at most limit of them (all if limit is 0) and only those after
+// the session before, if that is not empty. Sessions that cannot be read are left out
+// and named in the error.
 func (s *Store) Sessions(ctx context.Context, p identity.Principal, limit int, before string) ([]Session, error) {
 	var sessions []Session
 	var bad []error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if err := may(p, identity.ListSessions, identity.SessionKind.All()); err != nil {
 			return err
 		}
@@ -59,32 +59,20 @@ func (s *Store) Sessions(ctx context.Context, p identity.Principal, limit int, b
 			}
 			end = sessionOrderKey(session)
 		}
-		c := tableOwnerSessions.in(tx).Cursor()
-		for k := seekBefore(c, end); strings.HasPrefix(string(k), prefix); k, _ = c.Prev() {
+		return tx.ScanBack(kv.Table(tableOwnerSessions), prefix, end, func(key string, _ []byte) bool {
 			if limit > 0 && len(sessions) == limit {
-				return nil
+				return false
 			}
-			session, err := ownSession(tx, p, identity.ReadSession, lastPart(string(k)))
+			session, err := ownSession(tx, p, identity.ReadSession, lastPart(key))
 			if err != nil {
 				bad = append(bad, err)
-				continue
+			} else {
+				sessions = append(sessions, session)
 			}
-			sessions = append(sessions, session)
-		}
-		return nil
+			return true
+		})
 	})
 	return sessions, errors.Join(append(bad, err)...)
-}
-
-// seekBefore moves to the last key that sorts before end, and returns it.
-func seekBefore(c *bbolt.Cursor, end string) []byte {
-	k, _ := c.Seek([]byte(end))
-	if k == nil { // all keys sort before end
-		k, _ = c.Last()
-	} else {
-		k, _ = c.Prev()
-	}
-	return k
 }
 
 func lastPart(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
@@ -103,7 +91,7 @@ func sessionOrderKey(s Session) string {
 
 // putSession writes a session and moves it in the order; old is the session as
 // it was, the zero Session for a new one.
-func putSession(tx *bbolt.Tx, old, session Session) error {
+func putSession(tx kv.Tx, old, session Session) error {
 	if old.ID != "" && sessionOrderKey(old) != sessionOrderKey(session) {
 		if err := tableOwnerSessions.delete(tx, sessionOrderKey(old)); err != nil {
 			return err
@@ -118,7 +106,7 @@ func putSession(tx *bbolt.Tx, old, session Session) error {
 // RenameSession sets the title. The session keeps its place in the list.
 func (s *Store) RenameSession(ctx context.Context, p identity.Principal, id, title string) (Session, error) {
 	var session Session
-	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if session, err = ownSession(tx, p, identity.ChangeSession, id); err != nil {
 			return err
 		}
@@ -132,7 +120,7 @@ func (s *Store) RenameSession(ctx context.Context, p identity.Principal, id, tit
 // returns ErrNotFound.
 func (s *Store) PinSession(ctx context.Context, p identity.Principal, id string, pin bool) (Session, error) {
 	var session Session
-	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if session, err = ownSession(tx, p, identity.ChangeSession, id); err != nil {
 			return err
 		}
@@ -143,11 +131,11 @@ func (s *Store) PinSession(ctx context.Context, p identity.Principal, id string,
 	return session, err
 }
 
-// DeleteSession deletes a session with its messages, runs, packets and tool
-// calls, and the files that no other session carries. It returns ErrNotFound, and a *BusyError while a run of it is live:
-// stop the run first.
+// DeleteSession deletes a session with its messages, its runs and their journals, and
+// the files that no other session carries. It returns ErrNotFound, and a *BusyError
+// while a run of it is live: stop the run first.
 func (s *Store) DeleteSession(ctx context.Context, p identity.Principal, id string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		session, err := ownSession(tx, p, identity.DeleteSession, id)
 		if err != nil {
 			return err
@@ -156,7 +144,7 @@ func (s *Store) DeleteSession(ctx context.Context, p identity.Principal, id stri
 	})
 }
 
-func deleteSession(tx *bbolt.Tx, orderKey, id string) error {
+func deleteSession(tx kv.Tx, orderKey, id string) error {
 	if run := liveRun(tx, id); run != "" {
 		return &BusyError{Run: run}
 	}
@@ -189,7 +177,7 @@ func deleteSession(tx *bbolt.Tx, orderKey, id string) error {
 // end of its newest continuation.
 func (s *Store) SelectLeaf(ctx context.Context, p identity.Principal, sessionID, messageID string) (Session, error) {
 	var session Session
-	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if session, err = ownSession(tx, p, identity.ChangeSession, sessionID); err != nil {
 			return err
 		}
@@ -205,7 +193,7 @@ func (s *Store) SelectLeaf(ctx context.Context, p identity.Principal, sessionID,
 // newestEnd follows the newest child, from message to message, to the end.
 // Children sort after their parents, so one pass does. Messages that cannot be
 // read are not followed.
-func newestEnd(tx *bbolt.Tx, sessionID, messageID string) string {
+func newestEnd(tx kv.Tx, sessionID, messageID string) string {
 	newest := map[string]string{}
 	for _, id := range tableSessionMsgs.tails(tx, sessionID+"/") {
 		if m, err := get[Message](tx, tableMessages, id); err == nil && m.Parent < id {

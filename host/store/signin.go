@@ -9,9 +9,8 @@ import (
 	"errors"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // CookieLifetime is how long a signed-in browser stays signed in.
@@ -40,7 +39,7 @@ func (s *Store) CreateLink(
 		return "", time.Time{}, err
 	}
 	token, expires = newSecret(), s.clock().Add(ttl)
-	err = s.update(ctx, func(tx *bbolt.Tx) error {
+	err = s.update(ctx, func(tx kv.Tx) error {
 		if _, err := userByID(tx, userID); err != nil {
 			return err
 		}
@@ -60,7 +59,7 @@ func (s *Store) CreateLink(
 // ErrExpired.
 func (s *Store) RedeemLink(ctx context.Context, token string) (cookie string, user User, err error) {
 	cookie = newSecret()
-	err = s.update(ctx, func(tx *bbolt.Tx) error {
+	err = s.update(ctx, func(tx kv.Tx) error {
 		link, err := get[credential](tx, tableLinks, digest(token))
 		if err == ErrNotFound {
 			return ErrBadLink
@@ -92,7 +91,7 @@ func (s *Store) RedeemLink(ctx context.Context, token string) (cookie string, us
 // for an unknown or revoked one and ErrExpired.
 func (s *Store) UserByCookie(ctx context.Context, cookie string) (User, error) {
 	var user User
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		c, err := get[credential](tx, tableCookies, digest(cookie))
 		if err != nil {
 			return err
@@ -109,7 +108,7 @@ func (s *Store) UserByCookie(ctx context.Context, cookie string) (User, error) {
 // RevokeCookie signs the principal's cookie out. An unknown one is no error; another
 // user's is ErrNotFound.
 func (s *Store) RevokeCookie(ctx context.Context, p identity.Principal, cookie string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		c, err := get[credential](tx, tableCookies, digest(cookie))
 		if err == nil {
 			err = may(p, identity.SignOut, userResource(c.User))
@@ -131,14 +130,14 @@ func (s *Store) RevokeUser(ctx context.Context, p identity.Principal, user strin
 	if err := may(p, identity.RevokeUser, userResource(user)); err != nil {
 		return err
 	}
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		return deleteCredentials(tx, func(c credential) bool { return c.User == user })
 	})
 }
 
 // deleteCredentials deletes the links and cookies for which which is true, and
 // those that cannot be read, which let nobody in.
-func deleteCredentials(tx *bbolt.Tx, which func(credential) bool) error {
+func deleteCredentials(tx kv.Tx, which func(credential) bool) error {
 	for _, t := range []table{tableLinks, tableCookies} {
 		for _, key := range t.tails(tx, "") {
 			c, err := get[credential](tx, t, key)

@@ -3,9 +3,8 @@ package store
 import (
 	"bytes"
 	"context"
-	"fmt"
 
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // Tx is what a room may do inside one transaction of its own key space. It is
@@ -36,74 +35,39 @@ func (s *Store) Space(name string) *Space { return &Space{store: s, name: name} 
 
 // View runs fn in a read transaction. fn must not begin another on this store.
 func (sp *Space) View(fn func(Tx) error) error {
-	return sp.store.view(context.Background(), func(tx *bbolt.Tx) error {
-		return fn(spaceTx{tableSpaces.in(tx).Bucket([]byte(sp.name))})
-	})
+	return sp.store.view(context.Background(), func(tx kv.Tx) error { return fn(sp.in(tx)) })
 }
 
 // Update runs fn in a write transaction, which is on disk when Update returns
-// nil and never happened when fn returns an error. fn must not begin another on
-// this store, and while it runs nothing else can be written.
+// nil and never happened when fn returns an error. What several rooms write while
+// the disk is busy goes there at once, so that fn may run more than once. It must not
+// begin another transaction on this store.
 func (sp *Space) Update(fn func(Tx) error) error {
-	return sp.store.update(context.Background(), func(tx *bbolt.Tx) error {
-		b, err := tableSpaces.in(tx).CreateBucketIfNotExists([]byte(sp.name))
-		if err != nil {
-			return fmt.Errorf("open space %q: %w", sp.name, err)
-		}
-		return fn(spaceTx{b})
-	})
+	return sp.store.db.Commit(context.Background(), func(tx kv.Tx) error { return fn(sp.in(tx)) })
 }
 
-// spaceTx is one transaction of a space; b is nil for one never written to.
-type spaceTx struct{ b *bbolt.Bucket }
+func (sp *Space) in(tx kv.Tx) spaceTx { return spaceTx{tx, kv.Nested(kv.Table(tableSpaces), sp.name)} }
+
+// spaceTx is one transaction of a space.
+type spaceTx struct {
+	tx kv.Tx
+	in kv.Table
+}
 
 var _ Tx = spaceTx{}
 
 // ErrReadOnly is returned when something is written in a View.
-var ErrReadOnly = fmt.Errorf("a read transaction cannot write")
+var ErrReadOnly = kv.ErrReadOnly
 
 func (t spaceTx) Get(key string) ([]byte, bool) {
-	if t.b == nil {
-		return nil, false
-	}
-	v := t.b.Get([]byte(key))
-	return bytes.Clone(v), v != nil
+	v, found := t.tx.Get(t.in, key)
+	return bytes.Clone(v), found
 }
 
-func (t spaceTx) Put(key string, value []byte) error {
-	if t.b == nil || !t.b.Writable() {
-		return ErrReadOnly
-	}
-	if value == nil {
-		value = []byte{} // nil would read as absent until the commit
-	}
-	return t.b.Put([]byte(key), value)
-}
+func (t spaceTx) Put(key string, value []byte) error { return t.tx.Put(t.in, key, value) }
 
-func (t spaceTx) Delete(key string) error {
-	if t.b == nil || !t.b.Writable() {
-		return ErrReadOnly
-	}
-	return t.b.Delete([]byte(key))
-}
+func (t spaceTx) Delete(key string) error { return t.tx.Delete(t.in, key) }
 
 func (t spaceTx) Scan(prefix string, visit func(key string, value []byte) bool) error {
-	if t.b == nil {
-		return nil
-	}
-	c := t.b.Cursor()
-	k, v := c.Seek([]byte(prefix))
-	for k != nil && bytes.HasPrefix(k, []byte(prefix)) {
-		key := bytes.Clone(k)
-		if !visit(string(key), bytes.Clone(v)) {
-			return nil
-		}
-		if k, v = c.Next(); t.b.Writable() {
-			// What visit wrote may have moved the cursor.
-			if k, v = c.Seek(key); bytes.Equal(k, key) {
-				k, v = c.Next()
-			}
-		}
-	}
-	return nil
+	return t.tx.Scan(t.in, prefix, func(key string, value []byte) bool { return visit(key, bytes.Clone(value)) })
 }

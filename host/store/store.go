@@ -1,15 +1,16 @@
 // Package store keeps what must survive: users and their sign-in, sessions and
-// their tree of messages, runs with their packets, tool calls, documents,
-// memories, attached files, and a key space for each room that asks for one. All
-// of it lives in one bbolt file.
+// their tree of messages, runs, documents, memories, attached files, agents, and a
+// key space for each room that asks for one. All of it lives in one data file, in
+// which host/journal keeps what runs and answers say.
 //
 // Records come in and go out as plain values; every record has an owner, and
 // every read of a person's records takes the Principal who asks. Somebody
 // else's record is ErrNotFound, so that nobody learns that it exists. What a
 // method returned without an error is on disk, fsync included.
 //
-// It is the only package that knows bbolt. It must not know packets' contents,
-// models, tools, HTTP or plugins: to it a packet is a number and some JSON.
+// Transactions are those of kv, the only package that knows bbolt. It must not know
+// models, tools, HTTP or plugins, nor, but for the migration that made journals of
+// them, what packets say.
 package store
 
 import (
@@ -18,9 +19,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // Options are the seams of a Store. The zero value is ready for use.
@@ -36,22 +38,18 @@ type Options struct {
 	// Holder is what another process is told that holds the file, such as
 	// "bulkhead serve"; the program's name if empty.
 	Holder string
-	// CommitInterval is the least time between two group commits of packets; 0
-	// means DefaultCommitInterval, a negative value means no pause.
-	CommitInterval time.Duration
+	// Stop is a failpoint for tests, nil for none.
+	Stop kv.Stop
 }
-
-// DefaultCommitInterval is the tick of the group commit. Packets go out before
-// they are on disk, so nobody waits for it but the end of a run.
-const DefaultCommitInterval = 20 * time.Millisecond
 
 // Store is an open data file. It is safe for concurrent use.
 type Store struct {
-	db     *bbolt.DB
-	path   string
-	now    func() time.Time
-	newID  func(prefix string) string
-	commit *committer
+	db    kv.DB
+	path  string
+	now   func() time.Time
+	newID func(prefix string) string
+	// closing takes the holder's name away, while the lock is still held.
+	closing sync.Once
 }
 
 // Open opens the data file at path and creates it, and its folder, if they do
@@ -77,7 +75,19 @@ func Open(path string, opts Options) (*Store, error) {
 		removeHolder(path)
 		return nil, errors.Join(err, db.Close())
 	}
-	s.commit = newCommitter(s, opts.CommitInterval)
+	return s, nil
+}
+
+// OpenMemory opens a Store that keeps nothing beyond the process. Its Path is "". Of
+// opts the lock and the holder are not looked at.
+func OpenMemory(opts Options) (*Store, error) {
+	s := &Store{db: kv.NewMemory(opts.Stop), now: opts.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if err := s.migrateAndNumber(opts); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
 	return s, nil
 }
 
@@ -89,6 +99,12 @@ func (s *Store) prepare(opts Options) error {
 	if err := writeHolder(s.path, opts.Holder); err != nil {
 		return fmt.Errorf("note who holds the data file: %w", err)
 	}
+	return s.migrateAndNumber(opts)
+}
+
+// migrateAndNumber brings the records to the newest version, and lets new ids go on
+// behind those that are there.
+func (s *Store) migrateAndNumber(opts Options) error {
 	if err := s.migrate(); err != nil {
 		return err
 	}
@@ -103,38 +119,31 @@ func (s *Store) prepare(opts Options) error {
 	return nil
 }
 
-// Close waits for the packets that are being written, and closes the file.
-// Everything after it returns ErrClosed, a second Close too.
+// Close waits for what is being written, and closes the file. Everything after it
+// returns ErrClosed, a second Close too.
 func (s *Store) Close() error {
-	if !s.commit.close() {
-		return ErrClosed
+	if s.path != "" {
+		s.closing.Do(func() { removeHolder(s.path) })
 	}
-	removeHolder(s.path)
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("close the data file: %w", err)
 	}
 	return nil
 }
 
-// Path returns the path of the data file.
+// DB is what the Store stands on, for rooms whose records share its transactions.
+func (s *Store) DB() kv.DB { return s.db }
+
+// Path returns the path of the data file, "" for none.
 func (s *Store) Path() string { return s.path }
 
 // view runs fn in a read transaction.
-func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return guarded(func() error { return closedError(s.db.View(fn)) })
-}
+func (s *Store) view(ctx context.Context, fn func(kv.Tx) error) error { return s.db.View(ctx, fn) }
 
 // update runs fn in a write transaction that is on disk when update returns
-// nil, and that never happened when it returns an error.
-func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return guarded(func() error { return closedError(s.db.Update(fn)) })
-}
+// nil, and that never happened when it returns an error. fn may run more than once:
+// what others write at the same time shares the transaction.
+func (s *Store) update(ctx context.Context, fn func(kv.Tx) error) error { return s.db.Commit(ctx, fn) }
 
 // clock returns the time as it is stored.
 func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }

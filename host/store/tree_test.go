@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 	"pgregory.net/rapid"
 )
 
@@ -60,57 +60,61 @@ func ids(messages []Message) []string {
 // TestMessageTree holds sending, editing, regenerating and selecting against a
 // model of the tree.
 func TestMessageTree(t *testing.T) {
-	s := openTest(t, Options{})
-	round := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		round++
-		p := newUser(t, s, fmt.Sprintf("u%d", round))
-		m := &treeModel{parent: map[string]string{}, text: map[string]string{}}
-		session := ""
-		for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
-			in := BeginRun{SessionID: session, Text: fmt.Sprintf("text %d", step), Models: []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "models")]}
-			wantParent := m.leaf
-			if session != "" {
-				some := rapid.SampledFrom(m.order).Draw(rt, "message")
-				switch rapid.SampledFrom([]string{"go on", "edit", "root", "regenerate", "select"}).Draw(rt, "do") {
-				case "edit":
-					in.Parent, wantParent = some, some
-				case "root":
-					in.Root, wantParent = true, ""
-				case "regenerate":
-					in.Regenerate = some
-				case "select":
-					got, err := s.SelectLeaf(t.Context(), p, session, some)
-					if m.leaf = m.newestEnd(some); err != nil || got.Leaf != m.leaf {
-						rt.Fatalf("leaf is %s, %v, want %s", got.Leaf, err, m.leaf)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		round := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			round++
+			p := newUser(t, s, fmt.Sprintf("u%d", round))
+			m := &treeModel{parent: map[string]string{}, text: map[string]string{}}
+			session := ""
+			for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
+				in := BeginRun{SessionID: session, Text: fmt.Sprintf("text %d", step), Models: []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "models")]}
+				wantParent := m.leaf
+				if session != "" {
+					some := rapid.SampledFrom(m.order).Draw(rt, "message")
+					switch rapid.SampledFrom([]string{"go on", "edit", "root", "regenerate", "select"}).Draw(rt, "do") {
+					case "edit":
+						in.Parent, wantParent = some, some
+					case "root":
+						in.Root, wantParent = true, ""
+					case "regenerate":
+						in.Regenerate = some
+					case "select":
+						got, err := s.SelectLeaf(t.Context(), p, session, some)
+						if m.leaf = m.newestEnd(some); err != nil || got.Leaf != m.leaf {
+							rt.Fatalf("leaf is %s, %v, want %s", got.Leaf, err, m.leaf)
+						}
+						continue
+					}
+				}
+				b, err := s.BeginRun(t.Context(), p, in)
+				if isQuestion := in.Parent != "" && !answer(m, in.Parent); isQuestion {
+					if !errors.Is(err, ErrInvalid) {
+						rt.Fatalf("a question followed a question: %v", err)
 					}
 					continue
 				}
-			}
-			b, err := s.BeginRun(t.Context(), p, in)
-			if isQuestion := in.Parent != "" && !answer(m, in.Parent); isQuestion {
-				if !errors.Is(err, ErrInvalid) {
-					rt.Fatalf("a question followed a question: %v", err)
+				if err != nil {
+					rt.Fatal(err)
 				}
-				continue
+				session = b.Session.ID
+				if in.Regenerate == "" && b.UserMessage.Parent != wantParent {
+					rt.Fatalf("the parent is %q, want %q", b.UserMessage.Parent, wantParent)
+				}
+				for _, msg := range append([]Message{b.UserMessage}, b.Responses...) {
+					m.add(msg)
+				}
+				m.leaf = b.Responses[0].ID
+				complete(t, s, b, "answer")
+				for _, r := range b.Responses {
+					m.text[r.ID] = "answer"
+				}
 			}
-			if err != nil {
-				rt.Fatal(err)
-			}
-			session = b.Session.ID
-			if in.Regenerate == "" && b.UserMessage.Parent != wantParent {
-				rt.Fatalf("the parent is %q, want %q", b.UserMessage.Parent, wantParent)
-			}
-			for _, msg := range append([]Message{b.UserMessage}, b.Responses...) {
-				m.add(msg)
-			}
-			m.leaf = b.Responses[0].ID
-			complete(t, s, b, "answer")
-			m.text[b.Responses[0].ID] = "answer"
-		}
-		compareTree(t, rt, s, p, session, m)
+			compareTree(t, rt, s, p, session, m)
+		})
+		expectSound(t, s)
 	})
-	expectSound(t, s)
 }
 
 // answer tells whether a message of the model is an answer: those stand at
@@ -123,8 +127,8 @@ func compareTree(t *testing.T, rt *rapid.T, s *Store, p identity.Principal, sess
 		rt.Fatalf("messages are %v, %v, want %v", ids(all), err, m.order)
 	}
 	for _, msg := range all {
-		if msg.Text != m.text[msg.ID] || msg.Status == StatusRunning {
-			rt.Fatalf("message %+v, want text %q", msg, m.text[msg.ID])
+		if text := textOf(t, s, msg); text != m.text[msg.ID] || msg.Status == StatusRunning {
+			rt.Fatalf("message %+v says %q, want %q", msg, text, m.text[msg.ID])
 		}
 		path, err := s.Branch(t.Context(), p, session, msg.ID)
 		if err != nil || !reflect.DeepEqual(ids(path), m.path(msg.ID)) {
@@ -138,116 +142,122 @@ func compareTree(t *testing.T, rt *rapid.T, s *Store, p identity.Principal, sess
 }
 
 func TestBranchOfACircleIsAnError(t *testing.T) {
-	s := openTest(t, Options{})
-	ada := newUser(t, s, "ada")
-	b := ask(t, s, ada, "", "hello")
-	m := b.UserMessage
-	m.Parent = b.Responses[0].ID
-	if err := s.update(t.Context(), func(tx *bbolt.Tx) error { return putMessage(tx, m) }); err != nil {
-		t.Fatal(err)
-	}
-	_, err := s.Branch(t.Context(), ada, b.Session.ID, "")
-	var bad *RecordError
-	if !errors.As(err, &bad) {
-		t.Errorf("got %v, want a *RecordError", err)
-	}
-	if _, err := s.SelectLeaf(t.Context(), ada, b.Session.ID, m.ID); err != nil {
-		t.Error(err)
-	}
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada := newUser(t, s, "ada")
+		b := ask(t, s, ada, "", "hello")
+		m := b.UserMessage
+		m.Parent = b.Responses[0].ID
+		if err := s.update(t.Context(), func(tx kv.Tx) error { return putMessage(tx, m) }); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Branch(t.Context(), ada, b.Session.ID, "")
+		var bad *RecordError
+		if !errors.As(err, &bad) {
+			t.Errorf("got %v, want a *RecordError", err)
+		}
+		if _, err := s.SelectLeaf(t.Context(), ada, b.Session.ID, m.ID); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestSessionsComeLastUpdatedFirstInPages(t *testing.T) {
-	clock := newClock()
-	s := openTest(t, Options{Now: clock.now})
-	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
-	var want []string
-	for i := range 7 {
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		clock := newClock()
+		s := open(Options{Now: clock.now})
+		ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
+		var want []string
+		for i := range 7 {
+			clock.advance(time.Minute)
+			b := ask(t, s, ada, "", fmt.Sprint(i))
+			complete(t, s, b, "ok")
+			want = append([]string{b.Session.ID}, want...)
+			complete(t, s, ask(t, s, eve, "", fmt.Sprint(i)), "ok")
+		}
 		clock.advance(time.Minute)
-		b := ask(t, s, ada, "", fmt.Sprint(i))
-		complete(t, s, b, "ok")
-		want = append([]string{b.Session.ID}, want...)
-		complete(t, s, ask(t, s, eve, "", fmt.Sprint(i)), "ok")
-	}
-	clock.advance(time.Minute)
-	complete(t, s, ask(t, s, ada, want[4], "again"), "ok")
-	want = slices.Concat(want[4:5], want[:4], want[5:])
-	if _, err := s.RenameSession(t.Context(), ada, want[3], "New"); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for before := ""; ; {
-		page, err := s.Sessions(t.Context(), ada, 3, before)
-		if err != nil {
+		complete(t, s, ask(t, s, ada, want[4], "again"), "ok")
+		want = slices.Concat(want[4:5], want[:4], want[5:])
+		if _, err := s.RenameSession(t.Context(), ada, want[3], "New"); err != nil {
 			t.Fatal(err)
 		}
-		for _, session := range page {
-			got = append(got, session.ID)
-			if (session.ID == want[3]) != (session.Title == "New") {
-				t.Errorf("%s has title %q", session.ID, session.Title)
+		var got []string
+		for before := ""; ; {
+			page, err := s.Sessions(t.Context(), ada, 3, before)
+			if err != nil {
+				t.Fatal(err)
 			}
+			for _, session := range page {
+				got = append(got, session.ID)
+				if (session.ID == want[3]) != (session.Title == "New") {
+					t.Errorf("%s has title %q", session.ID, session.Title)
+				}
+			}
+			if len(page) < 3 {
+				break
+			}
+			before = got[len(got)-1]
 		}
-		if len(page) < 3 {
-			break
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v, want %v", got, want)
 		}
-		before = got[len(got)-1]
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	_, err := s.Sessions(t.Context(), eve, 3, want[0])
-	expectError(t, err, ErrNotFound)
+		_, err := s.Sessions(t.Context(), eve, 3, want[0])
+		expectError(t, err, ErrNotFound)
+	})
 }
 
 func TestPinnedSessionsComeFirstUntilTheyAreNot(t *testing.T) {
-	clock := newClock()
-	s := openTest(t, Options{Now: clock.now})
-	ada := newUser(t, s, "ada")
-	var ids []string
-	for i := range 4 {
-		clock.advance(time.Minute)
-		b := ask(t, s, ada, "", fmt.Sprint(i))
-		complete(t, s, b, "ok")
-		ids = append(ids, b.Session.ID)
-	}
-	pin := func(i int, on bool) {
-		t.Helper()
-		if got, err := s.PinSession(t.Context(), ada, ids[i], on); err != nil || got.Pinned != on {
-			t.Fatalf("%+v, %v", got, err)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		clock := newClock()
+		s := open(Options{Now: clock.now})
+		ada := newUser(t, s, "ada")
+		var ids []string
+		for i := range 4 {
+			clock.advance(time.Minute)
+			b := ask(t, s, ada, "", fmt.Sprint(i))
+			complete(t, s, b, "ok")
+			ids = append(ids, b.Session.ID)
 		}
-	}
-	expect := func(order ...int) {
-		t.Helper()
-		var want, got []string
-		for _, i := range order {
-			want = append(want, ids[i])
-		}
-		for before := ""; len(got) < len(want); before = got[len(got)-1] {
-			page, err := s.Sessions(t.Context(), ada, 1, before)
-			if err != nil || len(page) != 1 {
-				t.Fatalf("after %v: %v, %v", got, page, err)
+		pin := func(i int, on bool) {
+			t.Helper()
+			if got, err := s.PinSession(t.Context(), ada, ids[i], on); err != nil || got.Pinned != on {
+				t.Fatalf("%+v, %v", got, err)
 			}
-			got = append(got, page[0].ID)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
+		expect := func(order ...int) {
+			t.Helper()
+			var want, got []string
+			for _, i := range order {
+				want = append(want, ids[i])
+			}
+			for before := ""; len(got) < len(want); before = got[len(got)-1] {
+				page, err := s.Sessions(t.Context(), ada, 1, before)
+				if err != nil || len(page) != 1 {
+					t.Fatalf("after %v: %v, %v", got, page, err)
+				}
+				got = append(got, page[0].ID)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			if damage := s.Check(t.Context()); len(damage) != 0 {
+				t.Errorf("the store: %v", damage)
+			}
 		}
-		if damage := s.Check(t.Context()); len(damage) != 0 {
-			t.Errorf("the store: %v", damage)
+		pin(1, true)
+		pin(0, true)
+		pin(0, true)
+		expect(1, 0, 3, 2)
+		clock.advance(time.Minute)
+		complete(t, s, ask(t, s, ada, ids[0], "again"), "ok")
+		expect(0, 1, 3, 2)
+		pin(0, false)
+		expect(1, 0, 3, 2)
+		if err := s.DeleteSession(t.Context(), ada, ids[1]); err != nil {
+			t.Fatal(err)
 		}
-	}
-	pin(1, true)
-	pin(0, true)
-	pin(0, true)
-	expect(1, 0, 3, 2)
-	clock.advance(time.Minute)
-	complete(t, s, ask(t, s, ada, ids[0], "again"), "ok")
-	expect(0, 1, 3, 2)
-	pin(0, false)
-	expect(1, 0, 3, 2)
-	if err := s.DeleteSession(t.Context(), ada, ids[1]); err != nil {
-		t.Fatal(err)
-	}
-	expect(0, 3, 2)
+		expect(0, 3, 2)
+	})
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"go.etcd.io/bbolt"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // OwnerName is the name of the operator whom the first start creates.
@@ -44,14 +44,14 @@ func (s *Store) CreateUser(ctx context.Context, p identity.Principal, name strin
 		return User{}, err
 	}
 	var user User
-	err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		user, err = s.createUser(tx, name, operator)
 		return err
 	})
 	return user, err
 }
 
-func (s *Store) createUser(tx *bbolt.Tx, name string, operator bool) (User, error) {
+func (s *Store) createUser(tx kv.Tx, name string, operator bool) (User, error) {
 	if !validName(name) {
 		return User{}, invalid("a user's name is 1 to 64 letters, digits and . _ - @")
 	}
@@ -82,7 +82,7 @@ func validName(name string) bool {
 func (s *Store) Users(ctx context.Context, p identity.Principal) ([]User, error) {
 	var users []User
 	var bad []error
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx kv.Tx) error {
 		if err := may(p, identity.ListUsers, identity.UserKind.All()); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (s *Store) Users(ctx context.Context, p identity.Principal) ([]User, error)
 // those use who establish one.
 func (s *Store) User(ctx context.Context, id string) (User, error) {
 	var user User
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		user, err = userByID(tx, id)
 		return err
 	})
@@ -115,7 +115,7 @@ func (s *Store) User(ctx context.Context, id string) (User, error) {
 // takes no Principal, as User does not.
 func (s *Store) UserByName(ctx context.Context, name string) (User, error) {
 	var user User
-	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		id := tableUserNames.text(tx, strings.ToLower(name))
 		if id == "" {
 			return notFound("user", name)
@@ -126,7 +126,7 @@ func (s *Store) UserByName(ctx context.Context, name string) (User, error) {
 	return user, err
 }
 
-func userByID(tx *bbolt.Tx, id string) (User, error) {
+func userByID(tx kv.Tx, id string) (User, error) {
 	user, err := get[User](tx, tableUsers, id)
 	if err == ErrNotFound {
 		return User{}, notFound("user", id)
@@ -156,7 +156,7 @@ func (s *Store) RemoveUser(ctx context.Context, p identity.Principal, id string)
 	if err := may(p, identity.RemoveUser, userResource(id)); err != nil {
 		return err
 	}
-	return s.update(ctx, func(tx *bbolt.Tx) error {
+	return s.update(ctx, func(tx kv.Tx) error {
 		user, err := userByID(tx, id)
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (s *Store) RemoveUser(ctx context.Context, p identity.Principal, id string)
 }
 
 // deleteUserRecords deletes what the user owns.
-func deleteUserRecords(tx *bbolt.Tx, user User) error {
+func deleteUserRecords(tx kv.Tx, user User) error {
 	for _, tail := range tableOwnerSessions.tails(tx, user.ID+"/") {
 		_, session, _ := strings.Cut(tail, "/")
 		if err := deleteSession(tx, user.ID+"/"+tail, session); err != nil {
@@ -203,7 +203,7 @@ func deleteUserRecords(tx *bbolt.Tx, user User) error {
 }
 
 // countOperators counts the operators that can be read.
-func countOperators(tx *bbolt.Tx) int {
+func countOperators(tx kv.Tx) int {
 	n := 0
 	tableUsers.scan(tx, "", func(key string, data []byte) bool {
 		if user, err := decode[User](tableUsers, key, data); err == nil && user.Operator {

@@ -13,34 +13,38 @@ import (
 )
 
 func TestEnsureOwnerCreatesOneOperatorOnce(t *testing.T) {
-	s := openTest(t, Options{})
-	first, created, err := s.EnsureOwner(t.Context())
-	if err != nil || !created || !first.Operator || first.Name != OwnerName {
-		t.Fatalf("got %+v, %v, %v", first, created, err)
-	}
-	again, created, err := s.EnsureOwner(t.Context())
-	if err != nil || created || again != first {
-		t.Fatalf("got %+v, %v, %v the second time", again, created, err)
-	}
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		first, created, err := s.EnsureOwner(t.Context())
+		if err != nil || !created || !first.Operator || first.Name != OwnerName {
+			t.Fatalf("got %+v, %v, %v", first, created, err)
+		}
+		again, created, err := s.EnsureOwner(t.Context())
+		if err != nil || created || again != first {
+			t.Fatalf("got %+v, %v, %v the second time", again, created, err)
+		}
+	})
 }
 
 func TestUserNames(t *testing.T) {
-	s := openTest(t, Options{})
-	for _, good := range []string{"ada", "Grace.Hopper-1", "żółw", "a@b", strings.Repeat("x", 64)} {
-		if _, err := s.CreateUser(t.Context(), anOperator, good, false); err != nil {
-			t.Errorf("%q: %v", good, err)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		for _, good := range []string{"ada", "Grace.Hopper-1", "żółw", "a@b", strings.Repeat("x", 64)} {
+			if _, err := s.CreateUser(t.Context(), anOperator, good, false); err != nil {
+				t.Errorf("%q: %v", good, err)
+			}
 		}
-	}
-	for _, bad := range []string{"", "a b", "a/b", "a\n", strings.Repeat("x", 65), "\xff"} {
-		_, err := s.CreateUser(t.Context(), anOperator, bad, false)
-		expectError(t, err, ErrInvalid)
-	}
-	_, err := s.CreateUser(t.Context(), anOperator, "ADA", false)
-	expectError(t, err, ErrExists)
-	if u, err := s.UserByName(t.Context(), "Ada"); err != nil || u.Name != "ada" {
-		t.Errorf("got %+v, %v", u, err)
-	}
-	expectSound(t, s)
+		for _, bad := range []string{"", "a b", "a/b", "a\n", strings.Repeat("x", 65), "\xff"} {
+			_, err := s.CreateUser(t.Context(), anOperator, bad, false)
+			expectError(t, err, ErrInvalid)
+		}
+		_, err := s.CreateUser(t.Context(), anOperator, "ADA", false)
+		expectError(t, err, ErrExists)
+		if u, err := s.UserByName(t.Context(), "Ada"); err != nil || u.Name != "ada" {
+			t.Errorf("got %+v, %v", u, err)
+		}
+		expectSound(t, s)
+	})
 }
 
 func TestUsersAreListedToOperatorsAndTheHost(t *testing.T) {
@@ -65,34 +69,36 @@ func TestUsersAreListedToOperatorsAndTheHost(t *testing.T) {
 }
 
 func TestRemoveUserLeavesNothingOfThem(t *testing.T) {
-	s := openTest(t, Options{})
-	owner, _, err := s.EnsureOwner(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	expectError(t, s.RemoveUser(t.Context(), anOperator, owner.ID), ErrLastOperator)
-	ada := newUser(t, s, "ada")
-	grace := newUser(t, s, "grace")
-	cookie := signIn(t, s, ada)
-	kept := ask(t, s, grace, "", "keep me")
-	complete(t, s, kept, "kept")
-	b := ask(t, s, ada, "", "hello")
-	if _, err := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a/b.md"}, []byte("text")); err != nil {
-		t.Fatal(err)
-	}
-	expectError(t, s.RemoveUser(t.Context(), anOperator, ada.UserID()), ErrBusy)
-	complete(t, s, b, "hi")
-	if err := s.RemoveUser(t.Context(), anOperator, ada.UserID()); err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.UserByCookie(t.Context(), cookie)
-	expectError(t, err, ErrNotFound)
-	_, err = s.BeginRun(t.Context(), ada, BeginRun{Text: "still here", Models: []string{"m"}})
-	expectError(t, err, ErrNotFound)
-	if m, err := s.Messages(t.Context(), grace, kept.Session.ID); err != nil || len(m) != 2 {
-		t.Errorf("grace has %v, %v", m, err)
-	}
-	expectSound(t, s)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		owner, _, err := s.EnsureOwner(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		expectError(t, s.RemoveUser(t.Context(), anOperator, owner.ID), ErrLastOperator)
+		ada := newUser(t, s, "ada")
+		grace := newUser(t, s, "grace")
+		cookie := signIn(t, s, ada)
+		kept := ask(t, s, grace, "", "keep me")
+		complete(t, s, kept, "kept")
+		b := ask(t, s, ada, "", "hello")
+		if _, err := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a/b.md"}, []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+		expectError(t, s.RemoveUser(t.Context(), anOperator, ada.UserID()), ErrBusy)
+		complete(t, s, b, "hi")
+		if err := s.RemoveUser(t.Context(), anOperator, ada.UserID()); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.UserByCookie(t.Context(), cookie)
+		expectError(t, err, ErrNotFound)
+		_, err = s.BeginRun(t.Context(), ada, BeginRun{Text: "still here", Models: []string{"m"}})
+		expectError(t, err, ErrNotFound)
+		if m, err := s.Messages(t.Context(), grace, kept.Session.ID); err != nil || len(m) != 2 {
+			t.Errorf("grace has %v, %v", m, err)
+		}
+		expectSound(t, s)
+	})
 }
 
 // signIn goes through a link and returns the cookie.
@@ -110,69 +116,75 @@ func signIn(t *testing.T, s *Store, p identity.Principal) string {
 }
 
 func TestLinkIsGoodForOneBrowserOnly(t *testing.T) {
-	s := openTest(t, Options{})
-	ada := newUser(t, s, "ada")
-	token, _, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var won, refused atomic.Int32
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			_, _, err := s.RedeemLink(t.Context(), token)
-			switch {
-			case err == nil:
-				won.Add(1)
-			case errors.Is(err, ErrBadLink):
-				refused.Add(1)
-			default:
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if won.Load() != 1 || refused.Load() != 7 {
-		t.Errorf("%d browsers got in, %d did not", won.Load(), refused.Load())
-	}
-	_, _, err = s.RedeemLink(t.Context(), "made-up")
-	expectError(t, err, ErrBadLink)
-	_, _, err = s.CreateLink(t.Context(), anOperator, "u_nobody", time.Hour)
-	expectError(t, err, ErrNotFound)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada := newUser(t, s, "ada")
+		token, _, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var won, refused atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				_, _, err := s.RedeemLink(t.Context(), token)
+				switch {
+				case err == nil:
+					won.Add(1)
+				case errors.Is(err, ErrBadLink):
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if won.Load() != 1 || refused.Load() != 7 {
+			t.Errorf("%d browsers got in, %d did not", won.Load(), refused.Load())
+		}
+		_, _, err = s.RedeemLink(t.Context(), "made-up")
+		expectError(t, err, ErrBadLink)
+		_, _, err = s.CreateLink(t.Context(), anOperator, "u_nobody", time.Hour)
+		expectError(t, err, ErrNotFound)
+	})
 }
 
 func TestLinksAndCookiesExpire(t *testing.T) {
-	clock := newClock()
-	s := openTest(t, Options{Now: clock.now})
-	ada := newUser(t, s, "ada")
-	token, expires, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
-	if err != nil || !expires.Equal(clock.now().Add(time.Hour)) {
-		t.Fatalf("expires %v, %v", expires, err)
-	}
-	cookie := signIn(t, s, ada)
-	clock.advance(time.Hour)
-	_, _, err = s.RedeemLink(t.Context(), token)
-	expectError(t, err, ErrExpired)
-	if _, err := s.UserByCookie(t.Context(), cookie); err != nil {
-		t.Errorf("the cookie is good for 30 days: %v", err)
-	}
-	clock.advance(CookieLifetime - time.Hour)
-	_, err = s.UserByCookie(t.Context(), cookie)
-	expectError(t, err, ErrExpired)
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		clock := newClock()
+		s := open(Options{Now: clock.now})
+		ada := newUser(t, s, "ada")
+		token, expires, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
+		if err != nil || !expires.Equal(clock.now().Add(time.Hour)) {
+			t.Fatalf("expires %v, %v", expires, err)
+		}
+		cookie := signIn(t, s, ada)
+		clock.advance(time.Hour)
+		_, _, err = s.RedeemLink(t.Context(), token)
+		expectError(t, err, ErrExpired)
+		if _, err := s.UserByCookie(t.Context(), cookie); err != nil {
+			t.Errorf("the cookie is good for 30 days: %v", err)
+		}
+		clock.advance(CookieLifetime - time.Hour)
+		_, err = s.UserByCookie(t.Context(), cookie)
+		expectError(t, err, ErrExpired)
+	})
 }
 
 func TestRevokedCookieIsSignedOut(t *testing.T) {
-	s := openTest(t, Options{})
-	ada := newUser(t, s, "ada")
-	cookie, other := signIn(t, s, ada), signIn(t, s, ada)
-	if err := s.RevokeCookie(t.Context(), ada, cookie); err != nil {
-		t.Fatal(err)
-	}
-	_, err := s.UserByCookie(t.Context(), cookie)
-	expectError(t, err, ErrNotFound)
-	if u, err := s.UserByCookie(t.Context(), other); err != nil || u.ID != ada.UserID() {
-		t.Errorf("the other browser got %+v, %v", u, err)
-	}
+	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
+		s := open(Options{})
+		ada := newUser(t, s, "ada")
+		cookie, other := signIn(t, s, ada), signIn(t, s, ada)
+		if err := s.RevokeCookie(t.Context(), ada, cookie); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.UserByCookie(t.Context(), cookie)
+		expectError(t, err, ErrNotFound)
+		if u, err := s.UserByCookie(t.Context(), other); err != nil || u.ID != ada.UserID() {
+			t.Errorf("the other browser got %+v, %v", u, err)
+		}
+	})
 }
 
 func TestSecretsAreNotInTheFile(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
@@ -42,19 +43,36 @@ type call struct {
 	opened bool
 	// held says that the call is not run because models are compared.
 	held bool
+	// ran says that the tool was given the call.
+	ran bool
+	// encoded is argumentsJSON, made once.
+	encoded json.RawMessage
+}
+
+// argumentsText is what the tool gets, or what the model wrote where that is no
+// object.
+func (c *call) argumentsText() string {
+	if c.argumentsErr != nil {
+		return c.raw
+	}
+	return string(c.argumentsJSON())
 }
 
 // argumentsJSON is what the tool gets, or what the model wrote as a JSON string
 // where that is no object.
 func (c *call) argumentsJSON() json.RawMessage {
+	if c.encoded != nil {
+		return c.encoded
+	}
 	var value any = c.arguments
 	if c.argumentsErr != nil {
 		value = c.raw
 	}
 	data, err := json.Marshal(value)
 	if err != nil { // a map of valid raw values and a string both encode
-		return json.RawMessage("{}")
+		data = json.RawMessage("{}")
 	}
+	c.encoded = data
 	return data
 }
 
@@ -104,32 +122,73 @@ func (c *call) invoke(ctx context.Context) (result tool.Result) {
 	return result
 }
 
-// end shows what came of the call and closes its block.
+// end closes the call's block: what a person sees of the end and what the model
+// reads are recorded in one.
 func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) Done {
+	var shown []packet.Obj
 	documents := c.accept(result.Documents)
 	if len(documents) > 0 {
-		c.emit(packet.ToolDocuments{CallID: c.id, Documents: documents})
+		shown = append(shown, packet.ToolDocuments{CallID: c.id, Documents: documents})
 	}
-	if len(result.Files) > 0 {
-		c.emit(packet.ToolFiles{CallID: c.id, Files: wireFiles(result.Files)})
+	files := wireFiles(result.Files)
+	if len(files) > 0 {
+		shown = append(shown, packet.ToolFiles{CallID: c.id, Files: files})
 	}
 	outcome := outcomeOf(ctx, result.Failure)
 	if f := result.Failure; f != nil && outcome != packet.OutcomeCancelled {
-		c.emit(packet.ToolError{CallID: c.id, Kind: packet.ToolErrorKind(f.Kind), Message: f.Message, Held: c.held})
+		shown = append(shown, packet.ToolError{CallID: c.id, Kind: packet.ToolErrorKind(f.Kind), Message: f.Message, Held: c.held})
 	}
 	hostCalls := wireHostCalls(result.HostCalls)
-	c.emit(packet.SectionEnd{
+	shown = append(shown, packet.SectionEnd{
 		Outcome: outcome, DurationMS: took.Milliseconds(), Fuel: result.Fuel,
 		PluginVersion: c.spec.PluginVersion, HostCalls: hostCalls,
 	})
-	arguments := string(c.argumentsJSON())
-	if c.argumentsErr != nil {
-		arguments = c.raw
-	}
-	return Done{
-		CallID: c.id, Name: c.name, ToolID: c.spec.ID, Arguments: arguments, Text: c.resultText(result, outcome),
+	done := Done{
+		CallID: c.id, Name: c.name, ToolID: c.spec.ID, Arguments: c.argumentsText(), Text: c.resultText(result, outcome),
 		Outcome: outcome, Held: c.held, Duration: took, Plugin: c.spec.Plugin, Documents: documents, HostCalls: hostCalls,
-		StopsLoop: c.spec.StopsLoop && outcome == packet.OutcomeOK, Reminder: c.spec.Reminder,
+		StopsLoop: c.spec.StopsLoop && outcome == packet.OutcomeOK, Reminder: c.spec.Reminder, Labels: c.brought(),
+	}
+	fact := done.Fact()
+	fact.Parent, fact.Files, fact.Structured, fact.Fuel = c.runner.inner, files, result.Structured, result.Fuel
+	c.record(shown, fact)
+	return done
+}
+
+// record ends the block. An agent's block is placed by its emitter, so that its
+// fact follows.
+func (c *call) record(shown []packet.Obj, fact journal.CallDone) {
+	facts := c.runner.Facts
+	if facts != nil && c.runner.inner == "" {
+		facts.CallDone(c.place, shown, fact, c.held)
+		return
+	}
+	for _, obj := range shown {
+		c.emit(obj)
+	}
+	if facts != nil {
+		facts.CallDone(c.place, nil, fact, c.held)
+	}
+}
+
+// brought are the labels of what the call read, which the path has met from now
+// on.
+func (c *call) brought() (labels []string) {
+	if !c.ran {
+		return nil
+	}
+	for _, label := range []string{tool.LabelPrivateData, tool.LabelUntrustedContent} {
+		if hasLabel(c.spec, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}
+
+// Fact is the end of the call as the journal keeps it.
+func (d Done) Fact() journal.CallDone {
+	return journal.CallDone{
+		CallID: d.CallID, Name: d.Name, Tool: d.ToolID, Outcome: string(d.Outcome), Text: d.Text, Documents: d.Documents,
+		Labels: d.Labels, StopsLoop: d.StopsLoop, Reminder: d.Reminder, DurationMS: d.Duration.Milliseconds(),
 	}
 }
 

@@ -61,9 +61,10 @@ func (r *Runner) tellMet(calls []*call) {
 // Inside returns a runner for an agent that runs inside one of r's calls, emitting
 // through emit. It shares all else with r: its calls wait for the same slots. A call that
 // is held back cannot be run later there, and its packets do not say that it waits.
-func (r *Runner) Inside(emit packet.Emitter) *Runner {
+// call is the id of r's call.
+func (r *Runner) Inside(call string, emit packet.Emitter) *Runner {
 	derived := *r
-	derived.Emit, derived.inner = emit, true
+	derived.Emit, derived.inner = emit, call
 	return &derived
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/salvage"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -36,6 +37,8 @@ type Config struct {
 	// Documents are what the path knows; results add to them.
 	Documents *cite.Documents
 	Emit      packet.Emitter
+	// Facts takes what is recorded of the calls, nil for nobody.
+	Facts Facts
 	// Context is what the tools may know of the conversation; the runner fills in
 	// its Citations for each call.
 	Context tool.Context
@@ -53,6 +56,17 @@ type Config struct {
 	NewID func() string
 }
 
+// Facts takes what a runner records of its calls; journal.Author is the one that
+// runs use. It is safe for concurrent use.
+type Facts interface {
+	// CallStarted records that a call begins and returns, for one that writes, once
+	// that is durable. After an error the call must not run.
+	CallStarted(ctx context.Context, f journal.CallStarted) error
+	// CallDone records what came of a call together with the packets that end its
+	// block.
+	CallDone(place packet.Placement, shown []packet.Obj, done journal.CallDone, held bool)
+}
+
 // Runner runs the calls of one model. It is safe for concurrent use.
 type Runner struct {
 	Config
@@ -60,8 +74,8 @@ type Runner struct {
 	slots  chan struct{}
 	// kept counts the bytes of results that were kept.
 	kept *atomic.Int64
-	// inner says that the calls are those of an agent inside a call.
-	inner bool
+	// inner is the call inside of which an agent makes the calls, "" at the top.
+	inner string
 	// free are the tools whose calls need no slot.
 	free map[string]bool
 	// perTool bounds the calls of a tool that has a limit of its own.
@@ -121,6 +135,8 @@ type Done struct {
 	// StopsLoop and Reminder are the tool's own, for the step that follows.
 	StopsLoop bool
 	Reminder  string
+	// Labels are what the result brought: private_data, untrusted_content.
+	Labels []string
 }
 
 // Failed tells whether the call did not do what was asked.
@@ -148,16 +164,43 @@ func (r *Runner) Abandon(place packet.Placement, outcome packet.Outcome) {
 	r.Emit.Emit(place, packet.SectionEnd{Outcome: outcome})
 }
 
+// Plan is the calls of one cycle, numbered and merged, before they run.
+type Plan struct {
+	runner *Runner
+	turn   int
+	calls  []*call
+}
+
 // Run runs the calls of one cycle at turn and returns when all are over, one Done
 // for each call that is left after merging, in the order of the requests.
 func (r *Runner) Run(ctx context.Context, turn int, requests []Request) []Done {
-	calls := r.plan(turn, requests)
+	return r.Plan(turn, requests).Run(ctx)
+}
+
+// Plan numbers the calls of one cycle at turn and merges what may be merged. The
+// Plan is run once.
+func (r *Runner) Plan(turn int, requests []Request) *Plan {
+	return &Plan{runner: r, turn: turn, calls: r.plan(turn, requests)}
+}
+
+// Calls are the calls as history has them.
+func (p *Plan) Calls() []journal.Call {
+	calls := make([]journal.Call, len(p.calls))
+	for i, c := range p.calls {
+		calls[i] = journal.Call{ID: c.id, Name: c.name, Tool: c.spec.ID, Arguments: c.argumentsText()}
+	}
+	return calls
+}
+
+// Run runs the calls and returns when all are over, one Done for each.
+func (p *Plan) Run(ctx context.Context) []Done {
+	r, calls := p.runner, p.calls
 	r.tellMet(calls)
 	tabs := make([]int, len(calls))
 	for i, c := range calls {
 		tabs[i] = c.place.TabIndex
 	}
-	r.Emit.Emit(packet.At(turn, tabs[0]), packet.TopLevelBranching{TurnIndex: turn, Tabs: tabs})
+	r.Emit.Emit(packet.At(p.turn, tabs[0]), packet.TopLevelBranching{TurnIndex: p.turn, Tabs: tabs})
 	for _, c := range calls {
 		c.announce()
 	}
@@ -206,7 +249,16 @@ func (r *Runner) one(ctx context.Context, c *call) Done {
 		return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.", "The call was stopped before it began."), 0)
 	}
 	defer release()
+	if r.Facts != nil {
+		writes := hasLabel(c.spec, tool.LabelWrites)
+		if err := r.Facts.CallStarted(ctx, journal.CallStarted{
+			CallID: c.id, Parent: r.inner, Tool: c.spec.ID, Version: c.spec.PluginVersion, Writes: writes, Labels: c.met,
+		}); err != nil {
+			return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.", "The call was stopped before it began."), 0)
+		}
+	}
 	started := r.Now()
+	c.ran = true
 	result := c.invoke(ctx)
 	return c.end(ctx, result, r.Now().Sub(started))
 }
@@ -220,7 +272,7 @@ func (r *Runner) refuse(c *call) (tool.Result, bool) {
 	case c.argumentsErr != nil:
 		return badArguments(c.spec, c.argumentsErr), true
 	case r.HoldWrites && hasLabel(c.spec, tool.LabelWrites):
-		c.held = !r.inner // nobody can have the call of an agent run later
+		c.held = r.inner == "" // nobody can have the call of an agent run later
 		return tool.Fail(tool.FailureDenied, "Held back while several models answer: it would change something.", "denied: comparing"), true
 	}
 	return tool.Result{}, false

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
@@ -48,11 +48,11 @@ func (p *peak) leave() { p.now.Add(-1) }
 
 type harness struct {
 	*Runner
-	log *runlog.Log
+	log *journal.Log
 }
 
 func newHarness(change func(*Config), tools ...tool.Tool) harness {
-	log := runlog.New("r_1", 1)
+	log := journal.New("r_1", 1)
 	var ids atomic.Int64
 	config := Config{
 		Tools: tools, Refs: NewRefs(0), Documents: cite.NewDocuments(nil), Emit: packet.NewEmitter(log, 0),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
+	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
 // TestTurnsRefuseByThemselves tries every method that takes a Principal on the owner's live
@@ -48,6 +49,14 @@ func TestTurnsRefuseByThemselves(t *testing.T) {
 		"Open": func(p identity.Principal) error { _, err := f.Open(ctx, p, ack.Run, 0, 0); return err },
 		"Live": func(p identity.Principal) error { _, _, err := f.Live(ctx, p, ack.SessionID); return err },
 		"Wait": func(p identity.Principal) error { return f.Wait(ctx, p, ack.Run) },
+		"Message": func(p identity.Principal) error {
+			_, err := f.Message(ctx, p, ack.MessageIDs[0])
+			return err
+		},
+		"Messages": func(p identity.Principal) error {
+			_, err := f.Messages(ctx, p, ack.SessionID)
+			return err
+		},
 	}
 	kinds := reflect.TypeFor[*Service]()
 	for i := range kinds.NumMethod() {
@@ -59,7 +68,7 @@ func TestTurnsRefuseByThemselves(t *testing.T) {
 		}
 	}
 	unknown := map[string]string{"Send": CodeUnknownSession, "Live": CodeUnknownSession,
-		"Regenerate": CodeUnknownMessage, "Continue": CodeUnknownMessage, "Select": CodeUnknownMessage}
+		"Message": CodeUnknownMessage, "Regenerate": CodeUnknownMessage, "Continue": CodeUnknownMessage, "Select": CodeUnknownMessage}
 	for name, call := range calls {
 		for _, p := range []identity.Principal{eve.Principal(identity.Cookie), op.Principal(identity.Cookie)} {
 			want := CodeUnknownRun
@@ -67,6 +76,12 @@ func TestTurnsRefuseByThemselves(t *testing.T) {
 				want = code
 			}
 			var told *Error
+			if name == "Messages" { // the store's own word
+				if err := call(p); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("%s by %s: %v", name, p, err)
+				}
+				continue
+			}
 			if err := call(p); !errors.As(err, &told) || told.Code != want {
 				t.Errorf("%s by %s: %v, want %s", name, p, err, want)
 			}

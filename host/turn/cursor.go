@@ -2,12 +2,11 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 )
 
 // Cursor reads a run's log, live or stored, from one place on. It is not safe
@@ -21,40 +20,26 @@ type Cursor struct {
 	// After is the seq of the last entry that was handed out.
 	After int64
 
-	log    *runlog.Log
-	stored []runlog.Entry
+	log *journal.Log
 }
 
-// Open returns a cursor after a place in a run's log. epoch 0 means whichever
+// Open returns a cursor after a place in a run's packets. epoch 0 means whichever
 // there is. A run that is not p's is unknown_run.
 func (s *Service) Open(ctx context.Context, p identity.Principal, run string, epoch, after int64) (*Cursor, error) {
-	if l, ok := s.find(p, identity.ReadRun, run); ok {
-		c := &Cursor{log: l.log}
-		c.seek(l.log.Epoch(), epoch, after)
-		return c, nil
-	}
-	record, err := s.Store.Run(ctx, p, run)
-	if err != nil {
-		return nil, s.fault(err, CodeUnknownRun)
-	}
-	if l, ok := s.find(p, identity.ReadRun, run); ok { // it began between the two looks
-		c := &Cursor{log: l.log}
-		c.seek(l.log.Epoch(), epoch, after)
-		return c, nil
-	}
-	c := &Cursor{}
-	c.seek(record.Epoch, epoch, after)
-	_, entries, err := s.Store.Packets(ctx, p, run, c.After, 0)
-	if err != nil {
-		return nil, s.fault(err, CodeUnknownRun)
-	}
-	for _, e := range entries {
-		var decoded packet.Packet
-		if err := decoded.UnmarshalJSON(e.JSON); err != nil {
-			return nil, s.fault(fmt.Errorf("stored packet %d of run %s: %w", e.Seq, run, err), CodeInternal)
+	if _, live := s.find(p, identity.ReadRun, run); !live {
+		if _, err := s.Store.Run(ctx, p, run); err != nil {
+			return nil, s.fault(err, CodeUnknownRun)
 		}
-		c.stored = append(c.stored, runlog.Entry{Seq: e.Seq, Packet: decoded, JSON: e.JSON})
 	}
+	log, err := s.Journal.Open(ctx, run)
+	if errors.Is(err, journal.ErrNotFound) { // nothing of it was kept
+		log = journal.New(run, max(epoch, 1))
+		log.Close()
+	} else if err != nil {
+		return nil, s.fault(fmt.Errorf("read the journal of run %s: %w", run, err), CodeInternal)
+	}
+	c := &Cursor{log: log}
+	c.seek(log.Epoch(), epoch, after)
 	return c, nil
 }
 
@@ -68,17 +53,10 @@ func (c *Cursor) seek(have, asked, after int64) {
 // Next returns the entries that follow, at least one, and waits for them while
 // the run is live. It returns io.EOF after the last, and ctx.Err() when ctx is
 // done first.
-func (c *Cursor) Next(ctx context.Context) ([]runlog.Entry, error) {
-	entries := c.stored
-	c.stored = nil
-	if c.log != nil {
-		var err error
-		if entries, err = c.log.Read(ctx, c.After); err != nil {
-			return nil, err
-		}
-	}
-	if len(entries) == 0 {
-		return nil, io.EOF
+func (c *Cursor) Next(ctx context.Context) ([]journal.Entry, error) {
+	entries, err := c.log.Read(ctx, c.After)
+	if err != nil {
+		return nil, err
 	}
 	c.After = entries[len(entries)-1].Seq
 	return entries, nil

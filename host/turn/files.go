@@ -61,7 +61,7 @@ func (s *Service) checkFiles(ctx context.Context, p identity.Principal, ids []st
 
 // loadFiles loads the files of a branch, those of the last messages first: what a
 // person asks about is most often what they showed last.
-func (s *Service) loadFiles(ctx context.Context, p identity.Principal, branch []store.Message) (map[string]file, error) {
+func (s *Service) loadFiles(ctx context.Context, p identity.Principal, branch []Message) (map[string]file, error) {
 	files := map[string]file{}
 	left := int64(maxLoadedBytes)
 	pictures, pictureBytes := maxPictures, int64(maxPictureBytes)

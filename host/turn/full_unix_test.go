@@ -138,8 +138,8 @@ func TestCloseLeavesWhatTheDiskDoesNotTakeToTheNextStart(t *testing.T) {
 			}
 		}
 	}
-	free()
 	f.close()
+	free()
 	f.open()
 	packets := f.read(ack.Run)
 	if stops := find[packet.Stop](packets); stops[len(stops)-1].Reason != packet.StopInterrupted {

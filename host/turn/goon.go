@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -71,7 +70,5 @@ func (s *Service) goOn(ctx context.Context, p identity.Principal, in Continue, o
 // mayHold tells whether an answer holds calls, or did until a run took them up. It
 // spares selecting an answer of a model that is gone from asking for that model.
 func (s *Service) mayHold(m store.Message) bool {
-	return len(m.LaterRuns) > 0 || slices.ContainsFunc(m.Steps, func(step store.Step) bool {
-		return slices.ContainsFunc(step.Results, func(r store.Result) bool { return r.Held })
-	})
+	return len(m.LaterRuns) > 0 || len(m.Held) > 0
 }

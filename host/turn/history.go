@@ -1,8 +1,11 @@
 package turn
 
 import (
+	"encoding/json"
+	"slices"
+
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
-	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -25,7 +28,7 @@ type path struct {
 
 // readPath turns stored messages, root to leaf, into history. files are those
 // that the messages carry and that are still there, by id.
-func readPath(branch []store.Message, files map[string]file) path {
+func readPath(branch []Message, files map[string]file) path {
 	var p path
 	for _, m := range branch {
 		if m.Role == store.RoleUser {
@@ -50,70 +53,49 @@ func readPath(branch []store.Message, files map[string]file) path {
 	return p
 }
 
-// addStep writes a stored step as history: each call has exactly one result.
-func (p *path) addStep(s store.Step) {
+// addStep writes a step as history: each call has exactly one result.
+func (p *path) addStep(s journal.Taken) {
 	if s.Text == "" && len(s.Calls) == 0 {
 		return
 	}
-	assistant := llm.Message{Role: llm.RoleAssistant, Text: s.Text, Native: (*llm.Native)(s.Native)}
+	assistant := llm.Message{Role: llm.RoleAssistant, Text: s.Text, Native: nativeOf(s.Native)}
 	for _, c := range s.Calls {
 		assistant.ToolCalls = append(assistant.ToolCalls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
 	}
 	p.history = append(p.history, assistant)
-	results := map[string]store.Result{}
 	for _, r := range s.Results {
-		results[r.CallID] = r
 		for _, d := range r.Documents {
-			p.documents = append(p.documents, packet.Document(d))
+			p.documents = append(p.documents, d)
 			p.highest = max(p.highest, d.Ref)
 		}
+		p.history = append(p.history, llm.Message{Role: llm.RoleTool, ToolCallID: r.CallID, ToolName: r.Name, Text: r.Text})
 	}
-	for _, c := range s.Calls {
-		r, ok := results[c.ID]
-		if !ok {
-			r.Text = "The call was interrupted."
+}
+
+// nativeOf is what a provider wants to see again, nil for none and for what cannot
+// be read.
+func nativeOf(data json.RawMessage) *llm.Native {
+	if len(data) == 0 {
+		return nil
+	}
+	var n llm.Native
+	if err := json.Unmarshal(data, &n); err != nil {
+		return nil
+	}
+	return &n
+}
+
+// left is what the last step of an answer that goes on leaves for the next one, as
+// far as its results have not been answered.
+func left(steps []journal.Taken) (reminders []string, noMore bool) {
+	if len(steps) == 0 {
+		return nil, false
+	}
+	for _, r := range steps[len(steps)-1].Results {
+		noMore = noMore || r.StopsLoop
+		if r.Reminder != "" && !slices.Contains(reminders, r.Reminder) {
+			reminders = append(reminders, r.Reminder)
 		}
-		p.history = append(p.history, llm.Message{Role: llm.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: r.Text})
 	}
-}
-
-// storedSteps writes the loop's steps as the store keeps them.
-func storedSteps(steps []loop.Step) []store.Step {
-	out := make([]store.Step, 0, len(steps))
-	for _, s := range steps {
-		step := store.Step{Text: s.Text, Reasoning: s.Reasoning, Native: (*store.Native)(s.Native)}
-		for _, c := range s.Calls {
-			step.Calls = append(step.Calls, store.Call{ID: c.CallID, Name: c.Name, Arguments: c.Arguments})
-			step.Results = append(step.Results, store.Result{
-				CallID: c.CallID, Name: c.Name, Text: c.Text, Failed: c.Failed(), Held: c.Held, Documents: storedDocuments(c.Documents),
-			})
-		}
-		out = append(out, step)
-	}
-	return out
-}
-
-// citationsBefore are the citations of an answer that goes on.
-func citationsBefore(m store.Message) []packet.CitationInfo {
-	out := make([]packet.CitationInfo, len(m.Citations))
-	for i, c := range m.Citations {
-		out[i] = packet.CitationInfo{CitationNumber: c.Number, Ref: c.Ref, Document: packet.Document(c.Document)}
-	}
-	return out
-}
-
-func storedDocuments(docs []packet.Document) []store.Document {
-	out := make([]store.Document, len(docs))
-	for i, d := range docs {
-		out[i] = store.Document(d)
-	}
-	return out
-}
-
-func storedCitations(infos []packet.CitationInfo) []store.Citation {
-	out := make([]store.Citation, len(infos))
-	for i, c := range infos {
-		out[i] = store.Citation{Number: c.CitationNumber, Ref: c.Ref, Document: store.Document(c.Document)}
-	}
-	return out
+	return reminders, noMore
 }

@@ -2,22 +2,21 @@ package turn
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
-	"github.com/bulkhead-host/bulkhead/host/cite"
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
-// Recover ends the runs that a crash cut off: each gets what is durable of its
-// packets, in a new epoch, and stop{interrupted}. It is called once, before the
-// first request. A run that cannot be recovered is named in the error; the others
-// are recovered all the same.
+// Recover ends the runs that a crash cut off as interrupted: it closes what is open
+// in their journals, in a new epoch, and keeps everything that was durable, so that
+// an answer can go on with every result it had. It is called once, before the first
+// request. A run that cannot be recovered is named in the error; the others are
+// recovered all the same.
 func (s *Service) Recover(ctx context.Context) error {
 	runs, err := s.Store.UnfinishedRuns(ctx, identity.ForHost("recover what a crash cut off"))
 	problems := []error{err}
@@ -26,140 +25,67 @@ func (s *Service) Recover(ctx context.Context) error {
 			problems = append(problems, fmt.Errorf("recover run %s: %w", run.ID, err))
 		}
 	}
+	// What is left belongs to conversations that are gone.
+	for _, run := range s.Journal.Unfinished() {
+		if !slices.ContainsFunc(runs, func(r store.Run) bool { return r.ID == run }) {
+			if lease, err := s.Journal.Lease(ctx, run, recoverer); err == nil {
+				lease.Abandon()
+			}
+		}
+	}
 	return errors.Join(problems...)
 }
 
+// recoverer holds the leases of runs that are being recovered.
+const recoverer = "recovery"
+
 func (s *Service) recover(ctx context.Context, run store.Run) error {
-	owner := identity.ForUser(run.Owner, "recover a run")
-	_, entries, err := s.Store.Packets(ctx, owner, run.ID, 0, 0)
+	lease, err := s.Journal.Lease(ctx, run.ID, recoverer)
+	if errors.Is(err, journal.ErrNotFound) { // nothing of it can be read any more
+		var begin *journal.Beginning
+		if begin, err = s.Journal.Begin(run.ID, run.Epoch, recoverer, journal.Packet(packet.At(0, 0), bareStart(run))); err == nil {
+			lease = begin.Lease()
+		}
+	}
 	if err != nil {
 		return err
 	}
-	packets := make([]packet.Packet, 0, len(entries))
-	for _, e := range entries {
-		var p packet.Packet
-		if err := p.UnmarshalJSON(e.JSON); err != nil {
-			break // what follows a damaged packet cannot be placed
-		}
-		packets = append(packets, p)
-	}
-	if !begun(packets) {
-		packets = s.beginning(ctx, owner, run)
-	}
-	log := runlog.New(run.ID, run.Epoch+1)
-	for _, p := range packets {
-		log.Append(p.Placement, p.Obj)
-	}
-	for _, c := range runlog.Unfinished(packets, len(run.Responses)) {
-		log.Append(c.Place, c.Obj)
-	}
-	whole, err := log.Read(ctx, 0)
-	if err != nil {
-		return err
-	}
-	last := whole[len(whole)-1].Packet.Obj.(packet.Stop) // Unfinished ends every log with the run's stop
-	return s.Store.ReplaceRun(ctx, run.ID, log.Epoch(), packetEntries(whole), store.Finish{
-		StopReason: string(last.Reason), Messages: recovered(run, whole), LastSeq: log.Last(),
-	})
+	ending := lease.Seal(true, journal.Closings(lease.Log(), len(run.Responses))...)
+	return s.end(ctx, run, ending)
 }
 
-// begun tells whether a log has its run_started.
-func begun(packets []packet.Packet) bool {
-	for _, p := range packets {
-		if _, ok := p.Obj.(packet.RunStarted); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// beginning is how a log begins whose packets were lost.
-func (s *Service) beginning(ctx context.Context, owner identity.Principal, run store.Run) []packet.Packet {
+// bareStart is how a run began of which nothing else is known.
+func bareStart(run store.Run) packet.RunStarted {
 	started := packet.RunStarted{UserMessageID: run.UserMessage, Responses: []packet.Response{}}
 	for i, id := range run.Responses {
-		response := packet.Response{ModelIndex: i, MessageID: id}
-		if m, err := s.Store.Message(ctx, owner, id); err == nil { // else the name alone is missing
-			response.Model = m.Model
-		}
-		started.Responses = append(started.Responses, response)
+		started.Responses = append(started.Responses, packet.Response{ModelIndex: i, MessageID: id})
 	}
-	return []packet.Packet{{Obj: started}}
+	return started
 }
 
-// recovered reads the answers back from their packets.
-func recovered(run store.Run, entries []runlog.Entry) []store.Message {
-	out := make([]store.Message, len(run.Responses))
+// end makes the end of a run durable: its journal, the state of its answers and the
+// run itself, in one transaction.
+func (s *Service) end(ctx context.Context, run store.Run, ending *journal.Ending) error {
+	log := ending.Log()
+	finish := store.Finish{Epoch: log.Epoch(), LastSeq: log.Last(), LiveSeq: ending.LiveSeq(), Also: ending.Write}
+	if end, ok := journal.First[journal.End](log); ok {
+		finish.StopReason = end.Reason
+	}
+	answers := journal.Answers(log.Records(), len(run.Responses))
 	for i, id := range run.Responses {
-		out[i] = store.Message{ID: id, Status: store.StatusInterrupted}
-		r := replay{model: i, message: &out[i]}
-		for _, e := range entries {
-			if m := e.Packet.Placement.ModelIndex; m != nil && *m == i {
-				r.see(e.Packet)
-			}
+		a := answers[i]
+		state := store.AnswerState{ID: id, Status: string(a.Reason), Labels: a.Labels}
+		if e := a.Error; e != nil && a.Reason == packet.StopError {
+			state.ErrorCode, state.ErrorMessage = string(e.Code), e.Message
 		}
-		r.message.Text = r.shown.String()
-		r.step.Text = cite.ToRefs(r.message.Text, r.refs())
-		if r.step.Text != "" || r.step.Reasoning != "" || len(r.step.Calls) > 0 {
-			r.message.Steps = append(r.message.Steps, r.step)
+		for _, c := range a.Held {
+			state.Held = append(state.Held, store.Call{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
 		}
+		finish.Answers = append(finish.Answers, state)
 	}
-	return out
-}
-
-// replay rebuilds one answer from its packets.
-type replay struct {
-	model   int
-	message *store.Message
-	shown   strings.Builder
-	step    store.Step
-}
-
-func (r *replay) see(p packet.Packet) {
-	if p.Placement.SubTurnIndex != nil { // a nested agent's blocks are not the answer
-		return
+	if err := s.Store.FinishRun(ctx, run.ID, finish); err != nil {
+		return err
 	}
-	switch o := p.Obj.(type) {
-	case packet.ReasoningDelta:
-		r.step.Reasoning += o.Reasoning
-	case packet.MessageDelta:
-		r.shown.WriteString(o.Content)
-	case packet.CitationInfo:
-		r.message.Citations = append(r.message.Citations, store.Citation{
-			Number: o.CitationNumber, Ref: o.Ref, Document: store.Document(o.Document),
-		})
-	case packet.ToolStart:
-		r.step.Calls = append(r.step.Calls, store.Call{ID: o.CallID, Name: o.Tool, Arguments: "{}"})
-		r.step.Results = append(r.step.Results, store.Result{
-			CallID: o.CallID, Name: o.Tool, Failed: true, Text: "The call's result was lost when the host stopped.",
-		})
-	case packet.ToolArgs:
-		r.arguments(o)
-	case packet.ToolDocuments:
-		for i := range r.step.Results {
-			if r.step.Results[i].CallID == o.CallID {
-				r.step.Results[i].Documents = append(r.step.Results[i].Documents, storedDocuments(o.Documents)...)
-			}
-		}
-	case packet.Error:
-		r.message.ErrorCode, r.message.ErrorMessage = string(o.Code), o.Message
-	case packet.Stop:
-		r.message.Status = string(o.Reason)
-	}
-}
-
-// refs maps the answer's citation numbers to refs.
-func (r *replay) refs() map[int]int {
-	refs := map[int]int{}
-	for _, c := range r.message.Citations {
-		refs[c.Number] = c.Ref
-	}
-	return refs
-}
-
-func (r *replay) arguments(o packet.ToolArgs) {
-	for i := range r.step.Calls {
-		if r.step.Calls[i].ID == o.CallID && json.Valid(o.Arguments) {
-			r.step.Calls[i].Arguments = string(o.Arguments)
-		}
-	}
+	ending.Done()
+	return nil
 }

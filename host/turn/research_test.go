@@ -1,10 +1,12 @@
 package turn
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
@@ -25,16 +27,18 @@ func TestCallsInsideAnAgentAreRecorded(t *testing.T) {
 	f.server.Add(agentRun()...)
 	ack := f.send(Send{Text: "How is fuel counted?", Tools: []string{tool.ResearchAgent, "internal_search"}})
 	f.read(ack.Run)
-	calls, err := f.store.ToolCalls(t.Context(), f.owner, ack.Run)
+	log, err := f.records.Open(t.Context(), ack.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range calls {
-		got = append(got, c.Tool+" "+c.Plugin+" "+c.Outcome)
+	for r := range log.Records() {
+		if c, ok := r.Fact.(journal.CallDone); ok {
+			got = append(got, fmt.Sprint(c.Name, " ", c.Parent != "", " ", c.Outcome))
+		}
 	}
 	slices.Sort(got)
-	if !slices.Equal(got, []string{"internal_search search ok", "research_agent  ok"}) {
+	if !slices.Equal(got, []string{"internal_search true ok", "research_agent false ok"}) {
 		t.Errorf("recorded: %q", got)
 	}
 	m := f.message(ack, 0)
@@ -49,29 +53,21 @@ func TestCallsInsideAnAgentAreRecorded(t *testing.T) {
 func TestARunWithAnAgentThatACrashCutsOffAnywhereIsRecovered(t *testing.T) {
 	f := newFixture(t)
 	f.server.Add(agentRun()...)
-	packets := f.read(f.send(Send{Text: "How is fuel counted?", Tools: []string{tool.ResearchAgent, "internal_search"}}).Run)
-	for n := range packets {
-		begun, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Text: "q", Models: []string{"local"}})
-		if err != nil {
-			t.Fatal(err)
+	ack := f.send(Send{Text: "How is fuel counted?", Tools: []string{tool.ResearchAgent, "internal_search"}})
+	f.read(ack.Run)
+	log, err := f.records.Open(t.Context(), ack.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := slices.Collect(log.Records())
+	for n := range whole {
+		if n < 3 { // these begin the run, in one
+			continue
 		}
-		var entries []store.PacketEntry
-		for _, p := range packets[:n] {
-			p.Run = begun.Run.ID
-			data, err := p.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			entries = append(entries, store.PacketEntry{Seq: p.Seq, JSON: data})
-		}
-		if err := f.store.AppendPackets(t.Context(), begun.Run.ID, 1, entries); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Recover(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		begun := f.cutOff(store.BeginRun{Text: "q", Models: []string{"local"}}, func(store.Begun) []journal.Record { return whole[:n] })
+		f.reopen()
 		f.read(begun.Run.ID)
-		m, err := f.store.Message(t.Context(), f.owner, begun.Responses[0].ID)
+		m, err := f.Message(t.Context(), f.owner, begun.Responses[0].ID)
 		if err != nil || !strings.HasPrefix("By instruction [[1]].", m.Text) {
 			t.Fatalf("cut after %d: %+v, %v", n, m, err)
 		}

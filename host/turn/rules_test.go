@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
@@ -125,11 +127,18 @@ func TestAStopBeforeTheFirstStepIsNoFault(t *testing.T) {
 	for name, want := range map[string]packet.StopReason{"stop": packet.StopUserCancelled, "close": packet.StopInterrupted} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			begun, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Text: "q", Models: []string{"local"}})
+			var b *journal.Beginning
+			begun, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Text: "q", Models: []string{"local"},
+				Also: func(tx kv.Tx, begun store.Begun) (err error) {
+					if b, err = f.records.Begin(begun.Run.ID, 1, owner, f.beginning(f.owner, store.BeginRun{}, setup{begun: begun})...); err != nil {
+						return err
+					}
+					return b.Write(tx)
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := f.register(begun, 1)
+			w := f.register(begun, b.Lease(), 1)
 			if name == "close" {
 				err = f.Service.Close(t.Context())
 			} else {
@@ -453,51 +462,43 @@ func TestAWrongEpochResetsTheReader(t *testing.T) {
 
 func TestRecoverEndsWhatACrashCutOff(t *testing.T) {
 	f := newFixture(t)
-	begun, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Text: "q", Models: []string{"local"}})
-	if err != nil {
-		t.Fatal(err)
+	at := func(turn int, obj packet.Obj) journal.Record {
+		return journal.Packet(packet.At(turn, 0).ForModel(0), obj)
 	}
+	document := packet.Document{ID: "d", Ref: 5}
+	begun := f.cutOff(store.BeginRun{Text: "q", Models: []string{"local"}}, func(b store.Begun) []journal.Record {
+		return []journal.Record{
+			journal.Packet(packet.At(0, 0), packet.RunStarted{UserMessageID: b.UserMessage.ID, Responses: []packet.Response{{MessageID: b.Responses[0].ID, Model: "local"}}}),
+			journal.Of(journal.Step{Calls: []journal.Call{{ID: "c", Name: "internal_search", Arguments: `{"queries":["x"]}`}}}),
+			at(0, packet.ToolStart{CallID: "c", Tool: "internal_search", Labels: []string{}}),
+			at(0, packet.ToolArgs{CallID: "c", Arguments: []byte(`{"queries":["x"]}`)}),
+			journal.Of(journal.CallStarted{CallID: "c"}),
+			at(0, packet.ToolDocuments{CallID: "c", Documents: []packet.Document{document}}),
+			at(0, packet.SectionEnd{Outcome: packet.OutcomeOK}),
+			journal.Of(journal.CallDone{CallID: "c", Name: "internal_search", Outcome: "ok", Text: "found", Documents: []packet.Document{document}}),
+			at(1, packet.MessageStart{}),
+			at(1, packet.CitationInfo{CitationNumber: 1, Ref: 5, Document: document}),
+			at(1, packet.MessageDelta{Content: "half [[1]] an"}),
+		}
+	})
 	untouched, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Text: "q2", Models: []string{"local"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var entries []store.PacketEntry
-	for i, p := range []packet.Packet{
-		{Obj: packet.RunStarted{UserMessageID: begun.UserMessage.ID, Responses: []packet.Response{{MessageID: begun.Responses[0].ID, Model: "local"}}}},
-		{Placement: packet.At(0, 0).ForModel(0), Obj: packet.ToolStart{CallID: "c", Tool: "internal_search", Labels: []string{}}},
-		{Placement: packet.At(0, 0).ForModel(0), Obj: packet.ToolArgs{CallID: "c", Arguments: []byte(`{"queries":["x"]}`)}},
-		{Placement: packet.At(0, 0).ForModel(0), Obj: packet.ToolDocuments{CallID: "c", Documents: []packet.Document{{ID: "d", Ref: 5}}}},
-		{Placement: packet.At(0, 0).ForModel(0), Obj: packet.SectionEnd{Outcome: packet.OutcomeOK}},
-		{Placement: packet.At(1, 0).ForModel(0), Obj: packet.MessageStart{}},
-		{Placement: packet.At(1, 0).ForModel(0), Obj: packet.CitationInfo{CitationNumber: 1, Ref: 5, Document: packet.Document{ID: "d", Ref: 5}}},
-		{Placement: packet.At(1, 0).ForModel(0), Obj: packet.MessageDelta{Content: "half [[1]] an"}},
-	} {
-		p.Run, p.Epoch, p.Seq = begun.Run.ID, 1, int64(i+1)
-		data, err := p.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		entries = append(entries, store.PacketEntry{Seq: p.Seq, JSON: data})
-	}
-	if err := f.store.AppendPackets(t.Context(), begun.Run.ID, 1, entries); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	f.reopen()
 	for _, run := range []store.Run{begun.Run, untouched.Run} {
 		packets := f.read(run.ID)
 		if packets[0].Epoch != 2 || find[packet.Stop](packets)[1].Reason != packet.StopInterrupted {
 			t.Errorf("got:\n%s", packettest.Dump(packets))
 		}
 	}
-	m, err := f.store.Message(t.Context(), f.owner, begun.Responses[0].ID)
-	if err != nil || m.Text != "half [[1]] an" || m.Status != store.StatusInterrupted || m.Steps[0].Text != "half [5] an" {
+	m, err := f.Message(t.Context(), f.owner, begun.Responses[0].ID)
+	if err != nil || m.Text != "half [[1]] an" || m.Status != store.StatusInterrupted || m.Steps[1].Text != "half [5] an" {
 		t.Errorf("got %+v, %v", m, err)
 	}
 	f.server.Add(llmtest.Answer().Text("on"))
 	f.again(Ack{SessionID: begun.Session.ID}, "go on")
-	f.wantHistory(1, "system", "user", "assistant+1", "tool", "user")
+	f.wantHistory(1, "system", "user", "assistant+1", "tool", "assistant", "user")
 }
 
 func TestTitleIsTheFirstLineCutAtAWord(t *testing.T) {

@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -11,11 +12,12 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/cite"
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/loop"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolrun"
 	"github.com/bulkhead-host/bulkhead/host/window"
@@ -40,7 +42,9 @@ type setup struct {
 	private bool
 
 	begun store.Begun
-	path  path
+	// before is the answer that goes on, as it was; the zero one for any other run.
+	before Message
+	path   path
 	// memories are what is remembered about the person, the newest first.
 	memories []window.Memory
 	// refs and documents grow with the run; both are safe for concurrent use.
@@ -61,12 +65,20 @@ func (s *Service) start(ctx context.Context, p identity.Principal, in store.Begi
 			s.running.Done()
 		}
 	}()
+	var beginning *journal.Beginning
+	in.Also = func(tx kv.Tx, begun store.Begun) (err error) {
+		set.begun = begun
+		if beginning, err = s.Journal.Begin(begun.Run.ID, begun.Run.Epoch, owner, s.beginning(p, in, set)...); err != nil {
+			return err
+		}
+		return beginning.Write(tx)
+	}
 	begun, err := s.Store.BeginRun(ctx, p, in)
 	if err != nil || begun.Replayed {
 		return begun, err
 	}
 	set.begun = begun
-	live := s.register(begun, len(set.models))
+	live := s.register(begun, beginning.Lease(), len(set.models))
 	handed = true
 	go func() {
 		defer s.running.Done()
@@ -74,6 +86,46 @@ func (s *Service) start(ctx context.Context, p identity.Principal, in store.Begi
 	}()
 	s.Changed(p.UserID(), begun.Session.ID)
 	return begun, nil
+}
+
+// owner names who holds the leases of runs that this process works on.
+const owner = "turn"
+
+// beginning are the first records of a run: what it begins with, and what a client
+// sees first.
+func (s *Service) beginning(p identity.Principal, in store.BeginRun, set setup) []journal.Record {
+	begun := set.begun
+	fact := journal.Begun{
+		User: p.UserID(), Origin: string(p.Origin()), Session: begun.Session.ID, Question: begun.UserMessage.ID, Answers: begun.Run.Responses,
+		Path: begun.Path, Text: begun.UserMessage.Text, Models: in.Models, Allowed: begun.Responses[0].Allowed, Forced: set.forced,
+		Kind: journal.KindChat, Private: set.private, Labels: begun.Labels,
+	}
+	for _, f := range begun.UserMessage.Files {
+		fact.Files = append(fact.Files, f.ID)
+	}
+	if begun.Run.Continues {
+		fact.Kind = journal.KindContinue
+	}
+	for _, c := range begun.Held {
+		fact.Held = append(fact.Held, c.ID)
+	}
+	if set.agent.ID != "" {
+		fact.Agent, _ = json.Marshal(set.agent) // texts, lists of them and numbers always encode
+	}
+	records := []journal.Record{journal.Of(fact)}
+	at := packet.At(0, 0)
+	if begun.SessionCreated {
+		records = append(records, journal.Packet(at, packet.SessionCreated{SessionID: begun.Session.ID, Title: begun.Session.Title}))
+	}
+	started := packet.RunStarted{UserMessageID: begun.UserMessage.ID}
+	for i, m := range begun.Responses {
+		started.Responses = append(started.Responses, packet.Response{ModelIndex: i, MessageID: m.ID, Model: m.Model})
+	}
+	records = append(records, journal.Packet(at, started))
+	for _, notice := range set.notices {
+		records = append(records, journal.Packet(at, notice))
+	}
+	return records
 }
 
 // enter counts a run in, unless the service is closing.
@@ -89,6 +141,7 @@ func (s *Service) enter() error {
 
 type worker struct {
 	*liveRun
+	lease     *journal.Lease
 	ctx       context.Context
 	modelCtx  []context.Context
 	setup     setup
@@ -97,11 +150,10 @@ type worker struct {
 
 // register makes the run known to readers and to Stop. A run that begins while
 // the service closes is ended at once.
-func (s *Service) register(begun store.Begun, models int) *worker {
+func (s *Service) register(begun store.Begun, lease *journal.Lease, models int) *worker {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	w := &worker{ctx: ctx, liveRun: &liveRun{
-		owner: begun.Run.Owner, session: begun.Session.ID, cancel: cancel,
-		log: runlog.New(begun.Run.ID, begun.Run.Epoch), done: make(chan struct{}),
+	w := &worker{ctx: ctx, lease: lease, liveRun: &liveRun{
+		owner: begun.Run.Owner, session: begun.Session.ID, cancel: cancel, log: lease.Log(), done: make(chan struct{}),
 	}}
 	for range models {
 		modelCtx, cancelModel := context.WithCancelCause(ctx)
@@ -123,16 +175,7 @@ func (s *Service) work(w *worker, p identity.Principal, set setup) {
 	w.setup, w.principal = set, p
 	observed := s.observe(w.log)
 	defer func() { <-observed }() // it ends when the log does
-	persistCtx, stopPersisting := context.WithCancel(context.Background())
-	persisted := make(chan struct{})
-	go func() {
-		defer close(persisted)
-		s.persist(persistCtx, w.log)
-	}()
-	outcomes := s.answer(w)
-	stopPersisting()
-	<-persisted
-	s.conclude(w, outcomes)
+	s.conclude(w, s.answer(w))
 }
 
 // outcome is what came of one model.
@@ -141,22 +184,8 @@ type outcome struct {
 	reason packet.StopReason
 }
 
-// answer emits the run's beginning and runs all models side by side.
+// answer runs all models side by side.
 func (s *Service) answer(w *worker) []outcome {
-	emit := packet.RunEmitter(w.log)
-	begun := w.setup.begun
-	if begun.SessionCreated {
-		emit.Emit(packet.At(0, 0), packet.SessionCreated{SessionID: begun.Session.ID, Title: begun.Session.Title})
-	}
-	started := packet.RunStarted{UserMessageID: begun.UserMessage.ID}
-	for i, m := range begun.Responses {
-		started.Responses = append(started.Responses, packet.Response{ModelIndex: i, MessageID: m.ID, Model: m.Model})
-	}
-	emit.Emit(packet.At(0, 0), started)
-	for _, notice := range w.setup.notices {
-		emit.Emit(packet.At(0, 0), notice)
-	}
-
 	outcomes := make([]outcome, len(w.setup.models))
 	if err := s.prepare(w); err != nil {
 		for i := range outcomes {
@@ -181,8 +210,19 @@ func (s *Service) unprepared(w *worker, index int, err error) (out outcome) {
 		s.Logger.Error("run could not be prepared", "run", w.log.Run(), "error", err)
 		out = failed(emit)
 	}
-	emit.Emit(packet.At(0, 0), packet.Stop{Reason: out.reason})
+	w.stop(index, out)
 	return out
+}
+
+// stop ends a model: its stop and its outcome are one record.
+func (w *worker) stop(index int, out outcome) {
+	r := out.result
+	w.lease.Record(
+		journal.Packet(packet.At(0, 0).ForModel(index), packet.Stop{Reason: out.reason}),
+		journal.Of(journal.Outcome{
+			Model: index, Reason: string(out.reason), Citations: r.Citations, Error: r.Error,
+			Labels: journal.Join(w.setup.begun.Labels, r.Labels),
+		}))
 }
 
 // cancelled is how a model ends whose context ended.
@@ -200,9 +240,12 @@ func (s *Service) prepare(w *worker) error {
 	if begun.Run.Continues {
 		leaf = begun.Responses[0].ID
 	}
-	branch, err := s.Store.Branch(w.ctx, w.principal, begun.Session.ID, leaf)
+	branch, err := s.branch(w.ctx, w.principal, begun.Session.ID, leaf)
 	if err != nil {
 		return fmt.Errorf("load history: %w", err)
+	}
+	if begun.Run.Continues {
+		w.setup.before = branch[len(branch)-1]
 	}
 	files, err := s.loadFiles(w.ctx, w.principal, branch)
 	if err != nil {
@@ -233,7 +276,7 @@ func (s *Service) model(w *worker, index int) (out outcome) {
 			closeBlocks(w.log, index)
 			out = failed(emit)
 		}
-		emit.Emit(packet.At(0, 0), packet.Stop{Reason: out.reason})
+		w.stop(index, out)
 	}()
 	ctx := w.modelCtx[index]
 	result := loop.Run(ctx, s.loopSetup(w, index, emit))
@@ -257,11 +300,14 @@ func (s *Service) loopSetup(w *worker, index int, emit packet.Emitter) loop.Setu
 	for _, c := range set.begun.Held {
 		held = append(held, toolrun.Request{Name: c.Name, Arguments: c.Arguments})
 	}
+	author := w.lease.Author(index)
+	reminders, noMore := left(set.before.Steps)
 	return loop.Setup{
-		Continues: set.begun.Run.Continues, Cited: citationsBefore(set.begun.Before), Held: held,
+		Facts: author, Met: set.begun.Labels, Reminders: reminders, NoMore: noMore, Said: set.before.Text != "",
+		Continues: set.begun.Run.Continues, Cited: set.before.Citations, Held: held,
 		Model: set.models[index], System: s.system(set, specs, tokens), History: window.Attach(set.path.history, tokens, info.Vision), Specs: specs,
 		Runner: toolrun.New(toolrun.Config{
-			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit,
+			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit, Facts: author,
 			Context: tool.Context{Query: set.path.query, History: set.path.said, UserID: w.owner},
 			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner, Model: set.models[index].Info().Name,
 			HoldWrites: len(set.models) > 1, Now: s.Now, NewID: set.callID,
@@ -278,7 +324,7 @@ func failed(emit packet.Emitter) outcome {
 }
 
 // closeBlocks ends the blocks that one model left open.
-func closeBlocks(log *runlog.Log, model int) {
+func closeBlocks(log *journal.Log, model int) {
 	entries, err := log.Read(context.Background(), 0)
 	if err != nil { // the log is open, and run_started is always there
 		return
@@ -289,7 +335,7 @@ func closeBlocks(log *runlog.Log, model int) {
 			packets = append(packets, e.Packet)
 		}
 	}
-	for _, c := range runlog.Unfinished(packets, 0) {
+	for _, c := range journal.Unfinished(packets, 0) {
 		if _, isStop := c.Obj.(packet.Stop); !isStop {
 			log.Append(c.Place, c.Obj)
 		}

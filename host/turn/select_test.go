@@ -42,7 +42,7 @@ func TestHeldWritesRunOnceWhenTheirAnswerIsSelected(t *testing.T) {
 	if ran.Load() != 0 {
 		t.Fatal("a call that writes ran while models were compared")
 	}
-	if held := f.message(ack, 1).Held(); len(held) != 1 || held[0].Name != "sends" {
+	if held := f.message(ack, 1).Held; len(held) != 1 || held[0].Name != "sends" {
 		t.Errorf("held before it is selected: %+v", held)
 	}
 	id := uuid.NewString()
@@ -59,7 +59,7 @@ func TestHeldWritesRunOnceWhenTheirAnswerIsSelected(t *testing.T) {
 	if want := packettest.Text(first, 1) + packettest.Text(second, 0); m.Text != want || m.Text != "Held.\n\nGone out." || m.Status != store.StatusCompleted {
 		t.Errorf("stored %q, shown %q", m.Text, want)
 	}
-	if held := m.Held(); len(held) != 0 {
+	if held := m.Held; len(held) != 0 {
 		t.Errorf("held after it ran: %+v", held)
 	}
 	if s, err := f.store.Session(t.Context(), f.owner, ack.SessionID); err != nil || s.Leaf != m.ID {

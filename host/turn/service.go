@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/runlog"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolset"
@@ -36,9 +36,11 @@ type Tools func(ctx context.Context, userID string) ([]tool.Tool, error)
 
 // Config is what a Service works with.
 type Config struct {
-	Store  *store.Store
-	Models Models
-	Tools  Tools
+	Store *store.Store
+	// Journal keeps the records of runs, in the Store's transactions.
+	Journal *journal.Local
+	Models  Models
+	Tools   Tools
 	// Resolve says which tools are meant by words, which are identities or names; nil
 	// where each tool is meant by what its Spec says.
 	Resolve func(ctx context.Context, words []string) ([]toolset.Meant, error)
@@ -88,7 +90,7 @@ type Service struct {
 type liveRun struct {
 	owner   string
 	session string
-	log     *runlog.Log
+	log     *journal.Log
 	// cancel ends the whole run, cancelModel one model of it.
 	cancel      context.CancelCauseFunc
 	cancelModel []context.CancelCauseFunc

@@ -11,18 +11,21 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/llm/openai"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/store/kv"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
@@ -106,6 +109,126 @@ type fixture struct {
 	owner  identity.Principal
 	search *search
 	path   string
+	// records is the journal, and seen what it showed of each run while it was live.
+	records *journal.Local
+	seenMu  sync.Mutex
+	seen    map[string][]packet.Packet
+	more    chan struct{}
+	// stop is the store's failpoint, tools are what is installed; nil for none and for
+	// a search and a clock.
+	stop  kv.Stop
+	tools func() []tool.Tool
+	// ids counts the ids of records, where they are not random.
+	ids atomic.Int64
+	// restarted tells that runs may have ended without anybody seeing them.
+	restarted bool
+}
+
+// see keeps a packet as it went out.
+func (f *fixture) see(p packet.Packet) {
+	f.seenMu.Lock()
+	defer f.seenMu.Unlock()
+	if f.seen == nil {
+		f.seen = map[string][]packet.Packet{}
+	}
+	f.seen[p.Run] = append(f.seen[p.Run], p)
+	if f.more != nil {
+		close(f.more)
+		f.more = nil
+	}
+}
+
+// sent are the packets of a run as they went out while it was live, up to its stop;
+// none of a run that was recovered.
+func (f *fixture) sent(run string) []packet.Packet {
+	f.t.Helper()
+	limit := time.After(patience)
+	for {
+		f.seenMu.Lock()
+		packets := f.seen[run]
+		if n := len(packets); n == 0 && f.restarted || n > 0 && packets[n-1].Placement.ModelIndex == nil && packets[n-1].Obj.Type() == (packet.Stop{}).Type() {
+			f.seenMu.Unlock()
+			return packets
+		}
+		if f.more == nil {
+			f.more = make(chan struct{})
+		}
+		more := f.more
+		f.seenMu.Unlock()
+		select {
+		case <-more:
+		case <-limit:
+			f.t.Fatalf("nobody saw the end of run %s", run)
+		}
+	}
+}
+
+// requested are the requests to the model, each as its messages and the tools on offer.
+func (f *fixture) requested() (requests [][]string) {
+	for _, r := range f.server.Requests() {
+		var lines []string
+		for _, m := range r.Body.Messages {
+			lines = append(lines, fmt.Sprintf("%s %s %+v %s", m.Role, m.Content, m.ToolCalls, m.ToolCallID))
+		}
+		for _, t := range r.Body.Tools {
+			lines = append(lines, fmt.Sprintf("tool %+v", t))
+		}
+		requests = append(requests, lines)
+	}
+	return requests
+}
+
+// drawn is what a client draws of packets, as text.
+func drawn(t *testing.T, packets []packet.Packet) string {
+	t.Helper()
+	var b strings.Builder
+	for _, block := range packettest.Blocks(packets) {
+		fmt.Fprintln(&b, block.Place)
+		for _, obj := range block.Content {
+			data, err := packet.EncodeObj(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "  %s\n", data)
+		}
+	}
+	return b.String()
+}
+
+// openJournal opens the journal in the store of a fixture.
+func (f *fixture) openJournal(st *store.Store) *journal.Local {
+	f.t.Helper()
+	records, err := journal.Open(f.t.Context(), st.DB(), journal.Options{Tick: time.Millisecond})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.records = records
+	return records
+}
+
+// cutOff begins a run as a crash leaves it, with these records on disk. It is live
+// once the fixture was opened again.
+func (f *fixture) cutOff(in store.BeginRun, records func(store.Begun) []journal.Record) store.Begun {
+	f.t.Helper()
+	in.Also = func(tx kv.Tx, begun store.Begun) error {
+		b, err := f.records.Begin(begun.Run.ID, begun.Run.Epoch, "test", records(begun)...)
+		if err != nil {
+			return err
+		}
+		return b.Write(tx)
+	}
+	begun, err := f.store.BeginRun(f.t.Context(), f.owner, in)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return begun
+}
+
+// reopen is a restart.
+func (f *fixture) reopen() {
+	f.t.Helper()
+	f.close()
+	f.open()
 }
 
 // newFixture is a real store and a real model client that talks to a scripted
@@ -129,7 +252,7 @@ func newFixture(t *testing.T, names ...string) *fixture {
 
 func (f *fixture) open(names ...string) {
 	f.t.Helper()
-	st, err := store.Open(f.path, store.Options{})
+	st, err := store.Open(f.path, store.Options{Stop: f.stop})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -153,9 +276,15 @@ func (f *fixture) open(names ...string) {
 		ms = append(ms, m)
 	}
 	f.store, f.owner = st, owner.Principal(identity.Command)
+	f.restarted, f.seen = f.Service != nil, nil
 	f.Service = New(Config{
-		Store: st, Models: ms,
-		Tools: func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{f.search, clockTool{}}, nil },
+		Store: st, Journal: f.openJournal(st), Models: ms, Observe: f.see,
+		Tools: func(context.Context, string) ([]tool.Tool, error) {
+			if f.tools != nil {
+				return f.tools(), nil
+			}
+			return []tool.Tool{f.search, clockTool{}}, nil
+		},
 	})
 	if err := f.Recover(f.t.Context()); err != nil {
 		f.t.Fatal(err)
@@ -168,6 +297,9 @@ func (f *fixture) close() {
 	defer cancel()
 	if err := f.Service.Close(ctx); err != nil {
 		f.t.Errorf("close the runs: %v", err)
+	}
+	if err := f.records.Close(); err != nil {
+		f.t.Error(err)
 	}
 	if err := f.store.Close(); err != nil {
 		f.t.Error(err)
@@ -183,18 +315,24 @@ func (f *fixture) send(in Send) Ack {
 	return ack
 }
 
-// read returns all packets of a run, which must obey the protocol and be
-// stored as they were sent.
+// read returns all packets of a run as they went out, which must obey the protocol
+// and draw the same once they are stored.
 func (f *fixture) read(run string, options ...packettest.Option) []packet.Packet {
 	f.t.Helper()
-	packets := f.drain(run)
-	packettest.Require(f.t, packets, options...)
+	stored := f.drain(run) // from whichever log there is, to its end
 	// The stop was seen, so the outcome is on disk.
 	if r, err := f.store.Run(f.t.Context(), f.owner, run); err != nil || r.Live() {
 		f.t.Errorf("the run reads as live after its stop: %+v, %v", r, err)
 	}
 	f.wait(run)
-	if stored := f.drain(run); packettest.Dump(stored) != packettest.Dump(packets) {
+	packets := f.sent(run)
+	if len(packets) == 0 {
+		packets = stored
+	}
+	packettest.Require(f.t, packets, options...)
+	stored = f.drain(run)
+	packettest.Require(f.t, stored, options...)
+	if drawn(f.t, packets) != drawn(f.t, stored) {
 		f.t.Errorf("stored:\n%s\nsent:\n%s", packettest.Dump(stored), packettest.Dump(packets))
 	}
 	return packets
@@ -234,9 +372,9 @@ func (f *fixture) drain(run string) []packet.Packet {
 }
 
 // message returns the stored answer of a run.
-func (f *fixture) message(ack Ack, model int) store.Message {
+func (f *fixture) message(ack Ack, model int) Message {
 	f.t.Helper()
-	m, err := f.store.Message(f.t.Context(), f.owner, ack.MessageIDs[model])
+	m, err := f.Message(f.t.Context(), f.owner, ack.MessageIDs[model])
 	if err != nil {
 		f.t.Fatal(err)
 	}

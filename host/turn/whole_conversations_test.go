@@ -547,7 +547,10 @@ func (f *fixture) opened(c *conversation, url string) {
 		}
 		ms = append(ms, m)
 	}
-	st, err := store.Open(f.path, store.Options{})
+	// Ids have a size in tokens, which decides where long texts are cut.
+	st, err := store.Open(f.path, store.Options{NewID: func(prefix string) string {
+		return fmt.Sprintf("%s_01JKTIDEMARK%014d", prefix, f.ids.Add(1))
+	}})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -569,7 +572,7 @@ func (f *fixture) opened(c *conversation, url string) {
 	}
 	f.store, f.owner = st, owner.Principal(identity.Command)
 	f.Service = New(Config{
-		Store: st, Models: ms, MaxCycles: c.cycles, Screen: c.screen(f.t),
+		Store: st, Journal: f.openJournal(st), Observe: f.see, Models: ms, MaxCycles: c.cycles, Screen: c.screen(f.t),
 		Tools: func(context.Context, string) ([]tool.Tool, error) { return tools, nil },
 	})
 }
@@ -686,7 +689,7 @@ func (n *callNames) learn(packets []packet.Packet) {
 }
 
 // learnThoughts learns the ids of calls that no block shows.
-func (n *callNames) learnThoughts(m store.Message) {
+func (n *callNames) learnThoughts(m Message) {
 	for _, step := range m.Steps {
 		for _, c := range step.Calls {
 			if !slices.Contains(n.pairs, c.ID) {
@@ -708,7 +711,7 @@ func (n *callNames) sort() {
 func (n *callNames) in(text string) string { return strings.NewReplacer(n.pairs...).Replace(text) }
 
 // writeStored writes an answer as the store keeps it.
-func writeStored(b *strings.Builder, m store.Message) {
+func writeStored(b *strings.Builder, m Message) {
 	fmt.Fprintf(b, "%s %q\n", m.Status, m.Text)
 	if m.ErrorCode != "" {
 		fmt.Fprintf(b, "  error %s: %s\n", m.ErrorCode, m.ErrorMessage)
@@ -722,7 +725,7 @@ func writeStored(b *strings.Builder, m store.Message) {
 		for i, c := range s.Calls {
 			r := s.Results[i]
 			state := "ok"
-			if r.Failed {
+			if r.Failed() {
 				state = "failed"
 			}
 			fmt.Fprintln(b, shortened(fmt.Sprintf("    %s %s(%s) %s %q", c.ID, c.Name, c.Arguments, state, r.Text)))
@@ -732,6 +735,6 @@ func writeStored(b *strings.Builder, m store.Message) {
 		}
 	}
 	for _, c := range m.Citations {
-		fmt.Fprintf(b, "  citation %d is ref %d %s\n", c.Number, c.Ref, c.Document.ID)
+		fmt.Fprintf(b, "  citation %d is ref %d %s\n", c.CitationNumber, c.Ref, c.Document.ID)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -105,8 +104,6 @@ var ErrBroken = errors.New("the audit log was changed from outside")
 type Log struct {
 	space Storage
 	now   func() time.Time
-	// mu keeps the order of entries that of their times.
-	mu sync.Mutex
 }
 
 // New returns the log kept in space, which nothing else may write to.
@@ -125,15 +122,15 @@ type head struct {
 
 func entryKey(seq int64) string { return fmt.Sprintf("%s%020d", entryPrefix, seq) }
 
-// Record appends e; a zero Time is filled with the log's clock.
-func (l *Log) Record(e Entry) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e.Time.IsZero() {
-		e.Time = l.now()
-	}
-	e.Time = e.Time.UTC().Round(0)
+// Record appends e; a zero Time is filled with the log's clock, in the order of the
+// entries. What comes while the storage writes may go there together.
+func (l *Log) Record(entry Entry) error {
 	err := l.space.Update(func(tx Tx) error {
+		e := entry // the storage may run this again
+		if e.Time.IsZero() {
+			e.Time = l.now()
+		}
+		e.Time = e.Time.UTC().Round(0)
 		last, err := readHead(tx)
 		if err != nil {
 			return err

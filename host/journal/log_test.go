@@ -1,4 +1,4 @@
-package runlog
+package journal
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,7 +18,12 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childFile); path != "" {
+		os.Exit(writeUntilKilled(path))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func delta(i int) packet.Obj { return packet.MessageDelta{Content: fmt.Sprint(i)} }
 
@@ -141,7 +147,8 @@ func TestEntryCarriesItsJSON(t *testing.T) {
 		t.Fatalf("the entry has %s, its packet is %s", entries[0].JSON, want)
 	}
 	var read packet.Packet
-	if err := json.Unmarshal(entries[0].JSON, &read); err != nil || read.Run != l.Run() || read.Epoch != l.Epoch() || read.Obj != delta(7) {
+	err = json.Unmarshal(entries[0].JSON, &read)
+	if err != nil || read.Run != l.Run() || read.Epoch != l.Epoch() || read.Obj != delta(7) {
 		t.Fatalf("the JSON reads as %+v (%v)", read, err)
 	}
 }
@@ -259,7 +266,8 @@ func TestUnencodablePayloadKeepsTheNumbering(t *testing.T) {
 		t.Fatalf("got %d entries and %v, want 4", len(entries), err)
 	}
 	for _, i := range []int{1, 2} {
-		if n, ok := entries[i].Packet.Obj.(packet.Notice); !ok || n.Code != packet.CodeInternal || !json.Valid(entries[i].JSON) {
+		n, ok := entries[i].Packet.Obj.(packet.Notice)
+		if !ok || n.Code != packet.CodeInternal || !json.Valid(entries[i].JSON) {
 			t.Errorf("entry %d is %s", i, entries[i].JSON)
 		}
 	}

@@ -1,4 +1,4 @@
-package runlog
+package journal
 
 import (
 	"slices"
@@ -15,8 +15,9 @@ type Closing struct {
 // Unfinished returns what a log that broke off lacks, in order: the resolution
 // of open requests, the end of each open block, a stop for each model that has
 // none, and the stop of the run. Blocks end as interrupted and models stop as
-// interrupted, those whose error is in the log as error. models is the number of models of the run, for a log that broke
-// off before its run_started. It returns nil for a log that ended.
+// interrupted, those whose error is in the log as error. models is the number of
+// models of the run, for a log that broke off before its run_started. It returns nil
+// for a log that ended.
 func Unfinished(packets []packet.Packet, models int) []Closing {
 	s := scan{stopped: map[int]packet.StopReason{}, failed: map[int]bool{}}
 	for _, p := range packets {
@@ -67,7 +68,8 @@ func (s *scan) see(p packet.Packet) {
 	case packet.ReasoningDone, packet.MessageEnd, packet.IntermediateReportEnd, packet.SectionEnd:
 		s.blocks = slices.DeleteFunc(s.blocks, func(b openBlock) bool { return b.place.Key() == p.Placement.Key() })
 	case packet.ApprovalRequest:
-		s.ask(p.Placement, request{o.ApprovalID, packet.ApprovalResolved{ApprovalID: o.ApprovalID, Decision: "cancelled", By: "host"}})
+		resolved := packet.ApprovalResolved{ApprovalID: o.ApprovalID, Decision: "cancelled", By: "host"}
+		s.ask(p.Placement, request{o.ApprovalID, resolved})
 	case packet.InputRequest:
 		s.ask(p.Placement, request{o.InputID, packet.InputResolved{InputID: o.InputID, Action: "cancel"}})
 	case packet.ApprovalResolved:
