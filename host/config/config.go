@@ -11,7 +11,7 @@ package config
 import (
 	"slices"
 
-	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // DefaultListen is the address that the host serves on unless told otherwise.
@@ -73,7 +73,7 @@ type Model struct {
 	// Model is the endpoint's own name of the model; required but for extractive.
 	Model string `yaml:"model"`
 	// APIKey is the credential: ${env:NAME}, ${secret:NAME} or the text itself.
-	APIKey llm.Key `yaml:"api_key"`
+	APIKey provider.Key `yaml:"api_key"`
 	// ContextTokens is the size of the model's window in tokens, 0 for what the
 	// provider says. Ollama is told to use it, as far as the model has it.
 	ContextTokens int `yaml:"context_tokens"`

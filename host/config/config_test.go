@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
-	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // vault is a source of secrets made of a map.
@@ -192,7 +192,7 @@ func TestAKeyNeverShowsItself(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("config", "config", c, "key", c.Models[0].APIKey)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("config", "config", c, "key", c.Models[0].APIKey)
-	type holder struct{ inner struct{ key llm.Key } }
+	type holder struct{ inner struct{ key provider.Key } }
 	var h holder
 	h.inner.key = c.Models[0].APIKey
 	shown := string(encoded) + log.String() + fmt.Sprintf("%v %+v %#v %s %q %v %+v %#v", c, c, c, c.Models[0].APIKey, c.Models[0].APIKey, h, h, h)

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // maxFileBytes bounds the file.
@@ -160,7 +160,7 @@ func build(in *file, where lines, r Resolver) (Config, []Mistake) {
 		c.Models = append(c.Models, Model{
 			Name: m.Name, Provider: Provider(m.Provider),
 			BaseURL: res.text(at+"base_url", m.BaseURL), Model: res.text(at+"model", m.Model),
-			APIKey: llm.NewKey(res.secret(at+"api_key", m.APIKey)), ContextTokens: m.ContextTokens,
+			APIKey: provider.NewKey(res.secret(at+"api_key", m.APIKey)), ContextTokens: m.ContextTokens,
 			NativeTools: NativeTools(m.NativeTools), Tuning: m.Tuning.Normal(),
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // API is which of OpenAI's two interfaces a model is asked through.
@@ -30,11 +30,11 @@ type Tuning struct {
 	MaxOutputTokens int `yaml:"max_output_tokens" json:"max_output_tokens,omitempty"`
 	// Reasoning tells whether the model is asked to reason before it answers: auto
 	// leaves it to what the provider says of the model.
-	Reasoning llm.Switch `yaml:"reasoning" json:"reasoning,omitempty"`
+	Reasoning provider.Switch `yaml:"reasoning" json:"reasoning,omitempty"`
 	// Vision tells whether the model sees images; a text stands for each where not.
-	Vision llm.Switch `yaml:"vision" json:"vision,omitempty"`
+	Vision provider.Switch `yaml:"vision" json:"vision,omitempty"`
 	// ParallelTools tells whether the model may call several tools at once.
-	ParallelTools llm.Switch `yaml:"parallel_tools" json:"parallel_tools,omitempty"`
+	ParallelTools provider.Switch `yaml:"parallel_tools" json:"parallel_tools,omitempty"`
 	// NativeSearch gives the model the web search of its provider (anthropic, openai
 	// with responses). It runs there, not in the sandbox. Default false.
 	NativeSearch bool `yaml:"native_search" json:"native_search,omitempty"`
@@ -71,9 +71,9 @@ func (t Tuning) Check(p Provider) []FieldMistake {
 	}
 	for _, s := range []struct {
 		field string
-		value llm.Switch
+		value provider.Switch
 	}{{"reasoning", t.Reasoning}, {"vision", t.Vision}, {"parallel_tools", t.ParallelTools}} {
-		if !slices.Contains([]llm.Switch{"", llm.Auto, llm.Yes, llm.No}, s.value) {
+		if !slices.Contains([]provider.Switch{"", provider.Auto, provider.Yes, provider.No}, s.value) {
 			add(s.field, "must be one of auto, yes, no")
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
-	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 func TestSeldomSettingsAreRead(t *testing.T) {
@@ -38,7 +38,7 @@ models:
 		t.Fatal(err)
 	}
 	m := c.Models[0]
-	if m.MaxOutputTokens != 4000 || m.Reasoning != llm.Yes || m.Vision != llm.No || m.ParallelTools != llm.Auto || !m.NativeSearch {
+	if m.MaxOutputTokens != 4000 || m.Reasoning != provider.Yes || m.Vision != provider.No || m.ParallelTools != provider.Auto || !m.NativeSearch {
 		t.Errorf("%+v", m.Tuning)
 	}
 	if connect, first, idle := m.Timeouts(); connect != 5*time.Second || first != 10*time.Minute || idle != 0 {

@@ -1,37 +1,24 @@
 package llm
 
-import "fmt"
+import "github.com/bulkhead-host/bulkhead/host/llm/provider"
 
-// Switch is a setting that may be left to what is found out: "auto" (or ""), "yes"
-// or "no".
-type Switch string
+// What a person sets of a model has its types in provider, which knows no model.
+type (
+	// Key is a credential that hides itself.
+	Key = provider.Key
+	// Switch is a setting that may be left to what is found out.
+	Switch = provider.Switch
+)
 
 // The positions of a Switch.
 const (
-	Auto Switch = "auto"
-	Yes  Switch = "yes"
-	No   Switch = "no"
+	Auto = provider.Auto
+	Yes  = provider.Yes
+	No   = provider.No
 )
 
-// Or returns what the switch says, found where it leaves the matter open.
-func (s Switch) Or(found bool) bool {
-	switch s {
-	case Yes:
-		return true
-	case No:
-		return false
-	}
-	return found
-}
-
-// Check returns a sentence about a switch that is none of the three.
-func (s Switch) Check(name string) error {
-	switch s {
-	case "", Auto, Yes, No:
-		return nil
-	}
-	return fmt.Errorf("%s must be one of auto, yes, no", name)
-}
+// NewKey returns a key that hides text. An empty text gives the zero Key.
+func NewKey(text string) Key { return provider.NewKey(text) }
 
 // Abilities override what an adapter finds out or assumes of its model. The zero
 // value overrides nothing.

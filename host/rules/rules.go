@@ -78,6 +78,11 @@ var boundaries = []boundary{
 	{sentence: "nothing below turn knows api", inside: []string{"host/turn", "host/loop", "host/step", "host/toolrun", "host/journal", "host/llm",
 		"host/store", "host/knowledge"}, forbid: []string{"host/api"}, deep: true},
 
+	{sentence: "config knows of models only what is set of one", inside: []string{"host/config"},
+		forbid: []string{"host/llm"}, allow: []string{"host/llm/provider"}, deep: true},
+	{sentence: "provider imports nothing of host", inside: []string{"host/llm/provider"}, forbid: rooms,
+		allow: []string{"host/llm/provider"}},
+
 	{sentence: "only api knows Fiber", except: []string{"host/api"}, forbid: []string{"github.com/gofiber", "github.com/valyala/fasthttp"}},
 	{sentence: "only store knows bbolt", except: []string{"host/store"}, forbid: []string{"go.etcd.io/bbolt"}},
 	{sentence: "only runtime knows wazero", except: []string{"runtime"}, forbid: []string{"github.com/tetratelabs/wazero"}},
