@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -80,7 +81,8 @@ func (s *Server) readAgent(c *fiber.Ctx) (func(*store.Agent), error) {
 		}
 	}
 	if b.Model != nil && *b.Model != "" && !slices.ContainsFunc(s.cfg.Models.List(), func(m llm.Info) bool { return m.Name == *b.Model }) {
-		f := fault("unknown_model", "There is no model of that name. Add it first, or leave the model out for the default.")
+		f := fault.New(fault.UnknownModel,
+			"There is no model of that name. Add it first, or leave the model out for the default.")
 		f.Field = "model"
 		return nil, f
 	}
@@ -111,13 +113,14 @@ func agentFault(err error) error {
 		f.Field = wrong.Field
 		return f
 	case errors.Is(err, store.ErrNotFound):
-		return fault("unknown_agent", "There is no such agent. It may have been removed.")
+		return fault.New(fault.UnknownAgent, "There is no such agent. It may have been removed.")
 	case errors.Is(err, store.ErrExists):
-		f := fault(codeConflict, "There is an agent of that name already. Choose another name.")
+		f := fault.New(fault.Conflict, "There is an agent of that name already. Choose another name.")
 		f.Field = "name"
 		return f
 	case errors.Is(err, store.ErrFull):
-		return fault(codeFull, sprintf("There are %d agents, which is all that are kept. Remove some first.", store.MaxAgents))
+		return fault.New(fault.Full,
+			sprintf("There are %d agents, which is all that are kept. Remove some first.", store.MaxAgents))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -30,19 +31,19 @@ func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 	if a := changed.Agent; a.Tools != nil || a.Model != "" || a.MaxCycles != 2 {
 		t.Errorf("%+v", a)
 	}
-	for body, code := range map[string]string{
-		`{}`: codeInvalid, `{"name":"a","tools":"clock"}`: codeInvalid, `{"name":"a","max_cycles":51}`: codeInvalid, `{"name":"a","id":"x"}`: codeInvalid,
-		`{"name":"a","instructions":"` + strings.Repeat("x", store.MaxInstructionBytes+1) + `"}`: codeInvalid,
-		`{"name":"a","model":"nobody"}`: "unknown_model",
+	for body, code := range map[string]fault.Code{
+		`{}`: fault.Invalid, `{"name":"a","tools":"clock"}`: fault.Invalid, `{"name":"a","max_cycles":51}`: fault.Invalid, `{"name":"a","id":"x"}`: fault.Invalid,
+		`{"name":"a","instructions":"` + strings.Repeat("x", store.MaxInstructionBytes+1) + `"}`: fault.Invalid,
+		`{"name":"a","model":"nobody"}`: fault.UnknownModel,
 	} {
-		h.fails(h.request("POST", apiRoot+"/agents", body), http.StatusBadRequest, code)
+		h.fails(h.request("POST", apiRoot+"/agents", body), code.Status(), code)
 	}
-	h.fails(h.request("POST", apiRoot+"/agents", `{"name":"TUTOR"}`), http.StatusConflict, codeConflict)
+	h.fails(h.request("POST", apiRoot+"/agents", `{"name":"TUTOR"}`), http.StatusConflict, fault.Conflict)
 	for body, field := range map[string]string{
 		`{}`: "name", `{"name":"tutor"}`: "name", `{"name":"a","max_cycles":-1}`: "max_cycles", `{"name":"a","model":"nobody"}`: "model",
 		`{"name":"a","tools":[""]}`: "tools", `{"name":"a","instructions":"\u0000"}`: "instructions",
 	} {
-		var reply struct{ Error Fault }
+		var reply struct{ Error fault.Error }
 		_, data := h.do(h.request("POST", apiRoot+"/agents", body))
 		if err := json.Unmarshal(data, &reply); err != nil || reply.Error.Field != field {
 			t.Errorf("%s: %s, want the field %s", body, data, field)
@@ -55,9 +56,9 @@ func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 	if h.call("GET", apiRoot+"/agents", "", http.StatusOK, &list); len(list.Agents) != 1 || list.Agents[0].ID != tutor.Agent.ID {
 		t.Errorf("%+v", list)
 	}
-	h.fails(h.request("POST", apiRoot+"/agents", `{"name":"Mine"}`), http.StatusForbidden, codeForbidden)
-	h.fails(h.request("PATCH", one, `{"name":"Mine"}`), http.StatusForbidden, codeForbidden)
-	h.fails(h.request("DELETE", one, ""), http.StatusForbidden, codeForbidden)
+	h.fails(h.request("POST", apiRoot+"/agents", `{"name":"Mine"}`), http.StatusForbidden, fault.Forbidden)
+	h.fails(h.request("PATCH", one, `{"name":"Mine"}`), http.StatusForbidden, fault.Forbidden)
+	h.fails(h.request("DELETE", one, ""), http.StatusForbidden, fault.Forbidden)
 
 	h.cookie = operator
 	h.call("DELETE", one, "", http.StatusNoContent, nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -50,7 +51,7 @@ func (s *Server) callerOf(c *fiber.Ctx) (caller, error) {
 		name := c.Get(userHeader, store.OwnerName)
 		user, err := s.cfg.Store.UserByName(s.ctx, name)
 		if errors.Is(err, store.ErrNotFound) {
-			return caller{}, fault("unknown_user", "There is no user of the name "+clip(name, 80)+".")
+			return caller{}, fault.New(fault.UnknownUser, "There is no user of the name "+clip(name, 80)+".")
 		}
 		return caller{Principal: user.Principal(identity.Command), user: user}, err
 	}
@@ -65,8 +66,8 @@ func (s *Server) callerOf(c *fiber.Ctx) (caller, error) {
 	return caller{Principal: user.Principal(identity.Cookie), user: user, cookie: cookie}, err
 }
 
-func signedOut() *Fault {
-	return fault(codeSignedOut, "You are signed out. Open a sign-in link; `bulkhead user link NAME` prints one.")
+func signedOut() *fault.Error {
+	return fault.Of(fault.SignedOut)
 }
 
 // whoOf returns who sent the request; authenticate has run before.
@@ -76,12 +77,10 @@ func whoOf(c *fiber.Ctx) caller { return c.Locals(callerKey).(caller) }
 // the route does asks identity again.
 func operatorOnly(c *fiber.Ctx) error {
 	if !whoOf(c).Operator() {
-		return forbidden()
+		return fault.Of(fault.Forbidden)
 	}
 	return c.Next()
 }
-
-func forbidden() *Fault { return fault(codeForbidden, "Only an operator may do this.") }
 
 // mayWatch tells whether a caller may be told of what changes among what is theirs.
 func mayWatch(who caller) error {
@@ -93,7 +92,7 @@ func mayWatch(who caller) error {
 // programs look at links, leaves the link good.
 func (s *Server) signIn(c *fiber.Ctx) error {
 	if c.Method() != fiber.MethodGet {
-		return fiber.ErrMethodNotAllowed
+		return fault.Of(fault.MethodNotAllowed)
 	}
 	cookie, _, err := s.cfg.Store.RedeemLink(s.ctx, c.Query("token"))
 	switch {
@@ -126,7 +125,7 @@ func (s *Server) setCookie(c *fiber.Ctx, value string, age int) {
 func sorry(c *fiber.Ctx, sentence string) error {
 	c.Set(fiber.HeaderContentType, mediaTypes[".html"])
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.Status(fiber.StatusForbidden).SendString(`<!doctype html><html lang="en"><meta charset="utf-8">` +
+	return c.Status(fault.Forbidden.Status()).SendString(`<!doctype html><html lang="en"><meta charset="utf-8">` +
 		`<meta name="viewport" content="width=device-width"><title>Bulkhead</title><p>` + html.EscapeString(sentence) + `</p></html>`)
 }
 

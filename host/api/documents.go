@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -31,8 +32,8 @@ type documentView struct {
 }
 
 type failedUpload struct {
-	Name  string `json:"name"`
-	Error *Fault `json:"error"`
+	Name  string       `json:"name"`
+	Error *fault.Error `json:"error"`
 }
 
 func viewDocument(d knowledge.Document) documentView {

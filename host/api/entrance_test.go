@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/bulkhead-host/bulkhead/host/api/entrance"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
@@ -191,14 +192,14 @@ func (h *house) requestFor(route, caller string, b belongings) *http.Request {
 }
 
 // answer sends a request and returns status and code, without reading a stream to its end.
-func (h *house) answer(r *http.Request) (status int, code string) {
+func (h *house) answer(r *http.Request) (status int, code fault.Code) {
 	h.t.Helper()
 	res, err := h.client.Do(r)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	var reply struct{ Error Fault }
+	var reply struct{ Error fault.Error }
 	if res.StatusCode >= 400 {
 		data, _ := io.ReadAll(res.Body) // what cannot be read has no code
 		_ = json.Unmarshal(data, &reply)
@@ -272,12 +273,12 @@ func TestRoutesRefuseWhomTheRulesRefuse(t *testing.T) {
 			tried++
 			rule, _ := identity.RuleOf(e.Actions[0])
 			status, code := h.answer(h.requestFor(e.Name, caller, hers))
-			right := status == http.StatusNotFound && strings.HasPrefix(code, "unknown_")
+			right := status == http.StatusNotFound && strings.HasPrefix(string(code), "unknown_")
 			switch {
 			case caller == nobody:
-				right = status == http.StatusUnauthorized && code == codeSignedOut
+				right = status == http.StatusUnauthorized && code == fault.SignedOut
 			case rule.Who == identity.Operators:
-				right = status == http.StatusForbidden && code == codeForbidden
+				right = status == http.StatusForbidden && code == fault.Forbidden
 			}
 			if !right {
 				t.Errorf("%s as %s: %d %s", e.Name, caller, status, code)
@@ -297,10 +298,10 @@ func TestRoutesRefuseWhomTheRulesRefuse(t *testing.T) {
 // its own, so that one that refuses all is found.
 func TestRoutesTakeWhomTheRulesTake(t *testing.T) {
 	h := newHouse(t)
-	elsewise := map[string]string{ // allowed, and then there is nothing to do it to
-		"PATCH /api/v1/plugins/:name/config": CodeUnknownPlugin, "POST /api/v1/plugins/:name/accept": CodeUnknownPlugin,
-		"POST /api/v1/models/refresh": codeUnsupported, "POST /api/v1/models/offers": codeInvalid,
-		"GET /api/v1/ws": codeInvalid, // it wants a handshake; the frames have one
+	elsewise := map[string]fault.Code{ // allowed, and then there is nothing to do it to
+		"PATCH /api/v1/plugins/:name/config": fault.UnknownPlugin, "POST /api/v1/plugins/:name/accept": fault.UnknownPlugin,
+		"POST /api/v1/models/refresh": fault.Unsupported, "POST /api/v1/models/offers": fault.Invalid,
+		"GET /api/v1/ws": fault.UpgradeRequired, // it wants a handshake; the frames have one
 	}
 	for _, e := range entrance.Routes {
 		if e.Actions[0] == identity.RedeemLink || e.Actions[0] == identity.SignOut {
@@ -395,7 +396,7 @@ func TestFramesGoByTheRules(t *testing.T) {
 			if may(e, caller) {
 				continue
 			}
-			if r := w.ask(h.frame(e.Name, hers)); r.Type != "nack" || !strings.HasPrefix(r.Error.Code, "unknown_") {
+			if r := w.ask(h.frame(e.Name, hers)); r.Type != "nack" || !strings.HasPrefix(string(r.Error.Code), "unknown_") {
 				t.Errorf("%s as %s: %+v", e.Name, caller, r)
 			}
 		}

@@ -2,122 +2,98 @@ package api
 
 import (
 	"errors"
-	"net/http"
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/bulkhead-host/bulkhead/host/turn"
+	"github.com/bulkhead-host/bulkhead/host/fault"
+	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/knowledge"
+	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
-// Fault is an error as a client gets it, over HTTP as {"error":{…}} with Status
-// and over the WebSocket in a nack.
-type Fault struct {
-	// Status is the HTTP status.
-	Status int `json:"-"`
-	// Code is one of a closed list of words, for programs.
-	Code string `json:"code"`
-	// Message is a sentence for a person.
-	Message string `json:"message"`
-	// Run is the run that is in the way, with code busy.
-	Run string `json:"run,omitempty"`
-	// Field is the setting or the field that is wrong, where it is one.
-	Field string `json:"field,omitempty"`
-	// Request is the id of the request over HTTP, by which the log knows it.
-	Request string `json:"request_id,omitempty"`
-}
-
-// Error implements error.
-func (f *Fault) Error() string { return f.Message }
-
-// The codes that this package gives; those of a turn come with turn.Error.
-const (
-	codeInvalid     = "invalid"
-	codeUnsupported = "unsupported"
-	codeTooLarge    = "too_large"
-	codeSignedOut   = "signed_out"
-	codeForbidden   = "forbidden"
-	codeNotFound    = "not_found"
-	codeConflict    = "conflict"
-	codeInternal    = "internal"
-	codeFull        = "full"
-	codeDiskFull    = turn.CodeDiskFull
-
-	// CodeUnknownPlugin, CodeNotSeen and CodeBadConfig are for PluginFault.
-	CodeUnknownPlugin = "unknown_plugin"
-	CodeNotSeen       = codeConflict
-	CodeBadConfig     = codeInvalid
-)
-
-// statusOf gives the HTTP status for each code that may reach a client.
-var statusOf = map[string]int{
-	codeInvalid:        http.StatusBadRequest,
-	codeUnsupported:    http.StatusBadRequest,
-	codeTooLarge:       http.StatusRequestEntityTooLarge,
-	codeSignedOut:      http.StatusUnauthorized,
-	codeForbidden:      http.StatusForbidden,
-	codeNotFound:       http.StatusNotFound,
-	codeConflict:       http.StatusConflict,
-	codeInternal:       http.StatusInternalServerError,
-	"unknown_session":  http.StatusNotFound,
-	"unknown_message":  http.StatusNotFound,
-	"unknown_run":      http.StatusNotFound,
-	"unknown_document": http.StatusNotFound,
-	"unknown_user":     http.StatusNotFound,
-	"unknown_agent":    http.StatusNotFound,
-	"unknown_model":    http.StatusBadRequest,
-	"unknown_tool":     http.StatusBadRequest,
-	"unknown_file":     http.StatusNotFound,
-	CodeUnknownPlugin:  http.StatusNotFound,
-	"unknown_memory":   http.StatusNotFound,
-	"not_text":         http.StatusUnsupportedMediaType,
-	"damaged_picture":  http.StatusUnsupportedMediaType,
-	codeFull:           http.StatusConflict,
-	codeDiskFull:       http.StatusInsufficientStorage,
-	"busy":             http.StatusConflict,
-	turn.CodeRefused:   http.StatusForbidden,
-}
-
-func fault(code, message string) *Fault {
-	status, ok := statusOf[code]
-	if !ok {
-		status = http.StatusInternalServerError
-	}
-	return &Fault{Status: status, Code: code, Message: message}
-}
-
-// PluginFault is an error of Plugins that a client is told of. code is one of the exported
-// ones.
-func PluginFault(code, message string) *Fault { return fault(code, message) }
-
-func invalid(message string) *Fault { return fault(codeInvalid, message) }
-
-// internalFault is what a client is told of an error that it cannot act on; the
-// error itself goes to the log.
-func internalFault() *Fault {
-	return fault(codeInternal, "Something went wrong in the host. The host's log says more.")
-}
+func invalid(message string) *fault.Error { return fault.New(fault.Invalid, message) }
 
 // sendFault answers with f.
-func sendFault(c *fiber.Ctx, f *Fault) error {
-	return c.Status(f.Status).JSON(struct {
-		Error *Fault `json:"error"`
-	}{f})
+func sendFault(c *fiber.Ctx, f *fault.Error) error {
+	return c.Status(f.Status()).JSON(faultBody{f})
 }
 
-// fiberFault reads an error of Fiber's own, such as of an unknown route.
-func fiberFault(err error) (*Fault, bool) {
-	var e *fiber.Error
-	if !errors.As(err, &e) {
-		return nil, false
+// faultBody is how a refusal looks over HTTP.
+type faultBody struct {
+	Error *fault.Error `json:"error"`
+}
+
+// faultOf is what a client is told of an error. What it cannot act on is logged
+// and told as internal; request is the id that the log names it by.
+func (s *Server) faultOf(err error, request string) *fault.Error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		if f.Code.OfHost() {
+			s.cfg.Logger.Error("request", "request", request, "run", f.Run, "error", err)
+		}
+		return f
 	}
-	switch e.Code {
-	case http.StatusNotFound:
-		return fault(codeNotFound, "There is nothing at this address."), true
-	case http.StatusMethodNotAllowed:
-		return &Fault{Status: e.Code, Code: codeInvalid, Message: "This address does not take that method."}, true
-	case http.StatusRequestEntityTooLarge:
-		return fault(codeTooLarge, "The request is too large."), true
-	default:
-		return &Fault{Status: e.Code, Code: codeInvalid, Message: "The request cannot be read."}, e.Code < 500
+	var unrouted *fiber.Error
+	if errors.As(err, &unrouted) {
+		if code := fault.ByStatus(unrouted.Code); !code.OfHost() {
+			return fault.Of(code)
+		}
 	}
+	if f := roomFault(err); f != nil {
+		return f
+	}
+	s.cfg.Logger.Error("request", "request", request, "error", err)
+	if store.NoSpace(err) {
+		return fault.Of(fault.DiskFull)
+	}
+	return fault.Of(fault.Internal)
+}
+
+// room is what an error of a room below means to a client.
+type room struct {
+	err  error
+	code fault.Code
+	// message is the sentence, "" for the code's own.
+	message string
+	// detailed appends the error's own text, which is of the request.
+	detailed bool
+}
+
+// rooms are the refusals of identity and the errors of the store and of the knowledge base that a client can
+// act on. The first that matches counts.
+var rooms = []room{
+	{err: identity.ErrNobody, code: fault.SignedOut},
+	{err: identity.ErrForbidden, code: fault.Forbidden},
+	{err: identity.ErrNotYours, code: fault.NotFound, message: "There is no such record."},
+	{err: store.ErrNotFound, code: fault.NotFound, message: "There is no such record."},
+	{err: store.ErrExists, code: fault.Conflict, message: "The name is taken already."},
+	{err: store.ErrConflict, code: fault.Conflict, message: "This request id was used for another request."},
+	{err: store.ErrLastOperator, code: fault.Conflict, message: "This is the only operator, and one must remain."},
+	{err: store.ErrInvalid, code: fault.Invalid, message: "The value cannot be kept", detailed: true},
+	{err: knowledge.ErrNotFound, code: fault.UnknownDocument},
+	{err: knowledge.ErrInvalid, code: fault.Invalid, message: "The request cannot be taken", detailed: true},
+	{err: knowledge.ErrTooDeep, code: fault.Invalid, message: "The document is nested too deeply to be read."},
+	{err: knowledge.ErrUnsupportedType, code: fault.UnsupportedType},
+	{err: knowledge.ErrTooLarge, code: fault.TooLarge, message: "The document is too large."},
+	{err: knowledge.ErrBadEncoding, code: fault.BadEncoding},
+}
+
+// roomFault reads the errors of rooms; nil for one that a client cannot act on.
+func roomFault(err error) *fault.Error {
+	var busy *store.BusyError
+	if errors.As(err, &busy) {
+		f := fault.New(fault.Busy, "A run is still live there. Stop it first.")
+		f.Run = busy.Run
+		return f
+	}
+	for _, r := range rooms {
+		if errors.Is(err, r.err) {
+			message := r.message
+			if r.detailed {
+				message += ": " + clip(err.Error(), 200) + "."
+			}
+			return fault.New(r.code, message)
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/picture"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/textfile"
@@ -57,15 +58,17 @@ func fileFault(err error) error {
 	var unseen *picture.Error
 	switch {
 	case errors.Is(err, textfile.ErrTooLarge), errors.Is(err, picture.ErrTooLarge):
-		return fault(codeTooLarge, err.Error())
+		return fault.New(fault.TooLarge, err.Error())
 	case errors.As(err, &unread):
-		return fault("not_text", unread.Message)
+		return fault.New(fault.NotText, unread.Message)
 	case errors.As(err, &unseen):
-		return fault("damaged_picture", unseen.Message)
+		return fault.New(fault.DamagedPicture, unseen.Message)
 	case errors.Is(err, store.ErrNotFound):
-		return fault("unknown_file", "There is no such file. It may have been deleted.")
+		return fault.Of(fault.UnknownFile)
 	case errors.Is(err, store.ErrFull):
-		return fault(codeFull, sprintf("Your files have %d MiB together, which is all that is kept. Delete conversations with large files or pictures first.", store.MaxFilesBytes>>20))
+		return fault.New(fault.Full,
+			sprintf("Your files have %d MiB together, which is all that is kept. Delete conversations with large files or "+
+				"pictures first.", store.MaxFilesBytes>>20))
 	}
 	return err
 }
@@ -171,7 +174,7 @@ func (s *Server) getPicture(c *fiber.Ctx) error {
 		return fileFault(err)
 	}
 	if !slices.Contains(picture.MediaTypes(), f.MediaType) {
-		return fault("unknown_file", "This file is no picture.")
+		return fault.New(fault.UnknownFile, "This file is no picture.")
 	}
 	data, err := s.cfg.Store.FilePicture(s.ctx, who.Principal, id)
 	if err != nil {

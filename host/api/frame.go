@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bulkhead-host/bulkhead/host/fault"
 )
 
 // MaxFrameBytes is the largest client frame and the largest JSON request body.
@@ -119,9 +121,9 @@ var laterFrames = map[string]bool{"approve": true, "answer": true}
 // decodeFrame reads a client frame. It returns a pointer to one of the frame
 // structs, and the frame's id wherever it could be read. The fault has code
 // too_large, invalid or unsupported.
-func decodeFrame(data []byte) (frame any, id json.RawMessage, f *Fault) {
+func decodeFrame(data []byte) (frame any, id json.RawMessage, f *fault.Error) {
 	if len(data) > MaxFrameBytes {
-		return nil, nil, fault(codeTooLarge, "The frame is larger than 1 MiB.")
+		return nil, nil, fault.New(fault.TooLarge, "The frame is larger than 1 MiB.")
 	}
 	if !utf8.Valid(data) {
 		return nil, nil, invalid("The frame is not valid UTF-8.")
@@ -143,9 +145,9 @@ func decodeFrame(data []byte) (frame any, id json.RawMessage, f *Fault) {
 	case head.Type == "":
 		return nil, head.ID, invalid("The frame has no type.")
 	case laterFrames[head.Type]:
-		return nil, head.ID, fault(codeUnsupported, "This host does not serve "+head.Type+".")
+		return nil, head.ID, fault.New(fault.Unsupported, "This host does not serve "+head.Type+".")
 	default:
-		return nil, head.ID, fault(codeUnsupported, "The frame's type is not known.")
+		return nil, head.ID, fault.New(fault.Unsupported, "The frame's type is not known.")
 	}
 	if err := decodeStrict(data, frame); err != nil {
 		return nil, head.ID, invalid(sentenceOf("frame", err))

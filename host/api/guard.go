@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/fault"
 )
 
 // contentPolicy lets the page load and reach only this host.
@@ -55,7 +57,9 @@ func (s *Server) checkHost(c *fiber.Ctx) error {
 	if !s.cfg.LoopbackOnly || isLocal(c) || s.hostAllowed(c.Get(fiber.HeaderHost)) {
 		return c.Next()
 	}
-	return fault(codeForbidden, "This host is not served under that name. If the name is right, list it under allowed_origins in the configuration.")
+	return fault.New(fault.Forbidden,
+		"This host is not served under that name. If the name is right, list it under allowed_origins in the "+
+			"configuration.")
 }
 
 func (s *Server) hostAllowed(hostport string) bool {
@@ -89,7 +93,7 @@ func (s *Server) checkOrigin(c *fiber.Ctx) error {
 	if safe && !upgrade || s.originAllowed(c) {
 		return c.Next()
 	}
-	return fault(codeForbidden, "The request comes from a page of another site.")
+	return fault.New(fault.Forbidden, "The request comes from a page of another site.")
 }
 
 func (s *Server) originAllowed(c *fiber.Ctx) bool {

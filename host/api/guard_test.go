@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -105,7 +106,7 @@ func TestReadiness(t *testing.T) {
 	if res, _ := h.do(h.request("GET", "/readyz", "")); res.StatusCode != http.StatusOK {
 		t.Errorf("ready: %d", res.StatusCode)
 	}
-	reason = fault("x", "not yet")
+	reason = errors.New("not yet")
 	if res, data := h.do(h.request("GET", "/readyz", "")); res.StatusCode != http.StatusServiceUnavailable || string(data) != "not yet\n" {
 		t.Errorf("not ready: %d %s", res.StatusCode, data)
 	}

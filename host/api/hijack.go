@@ -9,6 +9,8 @@ import (
 	"net/http"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/bulkhead-host/bulkhead/host/fault"
 )
 
 // errHijackedTwice is returned when a handshake asks for its connection again.
@@ -78,7 +80,7 @@ func (h *handshake) refuse() error {
 }
 
 func (h *handshake) send(body []byte) error {
-	h.WriteHeader(http.StatusInternalServerError)
+	h.WriteHeader(fault.Internal.Status())
 	var reply bytes.Buffer
 	fmt.Fprintf(&reply, "HTTP/1.1 %d %s\r\n", h.status, http.StatusText(h.status))
 	if err := h.header.Write(&reply); err != nil {

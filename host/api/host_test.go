@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
@@ -108,7 +109,7 @@ func (noPlugins) Accept(context.Context, identity.Principal, string, string) err
 }
 func (noPlugins) ForgetUser(context.Context, identity.Principal, string) error { return nil }
 
-var errNoPlugin = PluginFault(CodeUnknownPlugin, "No such plugin is installed.")
+var errNoPlugin = fault.New(fault.UnknownPlugin, "No such plugin is installed.")
 
 var testPage = fstest.MapFS{
 	"index.html":       {Data: []byte("<!doctype html><title>page</title>")},
@@ -252,10 +253,10 @@ func (h *testHost) call(method, path, body string, status int, out any, header .
 }
 
 // fails sends a request and checks status and code of the error.
-func (h *testHost) fails(r *http.Request, status int, code string) {
+func (h *testHost) fails(r *http.Request, status int, code fault.Code) {
 	h.t.Helper()
 	res, data := h.do(r)
-	var reply struct{ Error Fault }
+	var reply struct{ Error fault.Error }
 	if err := json.Unmarshal(data, &reply); err != nil {
 		h.t.Fatalf("%s %s: %d %s", r.Method, r.URL, res.StatusCode, data)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
@@ -42,11 +43,12 @@ func viewMemory(m store.Memory) memoryView {
 func memoryFault(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return fault("unknown_memory", "There is no such memory. It may have been deleted.")
+		return fault.Of(fault.UnknownMemory)
 	case errors.Is(err, store.ErrInvalid):
 		return invalid(sprintf("A memory has 1 to %d characters.", store.MaxMemoryRunes))
 	case errors.Is(err, store.ErrFull):
-		return fault(codeFull, sprintf("There are %d memories, which is all that are kept. Delete some first.", store.MaxMemories))
+		return fault.New(fault.Full,
+			sprintf("There are %d memories, which is all that are kept. Delete some first.", store.MaxMemories))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/bulkhead-host/bulkhead/host/api/aggregate"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
@@ -103,7 +104,7 @@ func (s *Server) replyWhole(c *fiber.Ctx, who caller, ack turn.Ack) error {
 			break
 		}
 		if s.streams.Err() != nil {
-			return &Fault{Status: fiber.StatusServiceUnavailable, Code: codeInternal, Message: "The host is shutting down. The answer is kept as far as it came."}
+			return fault.New(fault.Closing, "The host is shutting down. The answer is kept as far as it came.")
 		}
 		if err != nil {
 			return err
@@ -124,10 +125,10 @@ func (s *Server) replyWhole(c *fiber.Ctx, who caller, ack turn.Ack) error {
 // readJSON reads the request's body, strictly.
 func readJSON(c *fiber.Ctx, into any) error {
 	if t, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";"); strings.TrimSpace(t) != fiber.MIMEApplicationJSON {
-		return &Fault{Status: fiber.StatusUnsupportedMediaType, Code: codeInvalid, Message: "The body must be JSON, with Content-Type: application/json."}
+		return fault.Of(fault.NotJSON)
 	}
 	if len(c.Body()) > MaxFrameBytes {
-		return fault(codeTooLarge, "The body is larger than 1 MiB.")
+		return fault.New(fault.TooLarge, "The body is larger than 1 MiB.")
 	}
 	if !json.Valid(c.Body()) {
 		return invalid("The body is not valid JSON.")

@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
@@ -81,7 +82,7 @@ func (s *Server) listModels(c *fiber.Ctx) error {
 func (s *Server) catalog() (ModelCatalog, error) {
 	models, ok := s.cfg.Models.(ModelCatalog)
 	if !ok {
-		return nil, fault(codeUnsupported, "This host takes no models while it runs.")
+		return nil, fault.New(fault.Unsupported, "This host takes no models while it runs.")
 	}
 	return models, nil
 }
@@ -152,7 +153,8 @@ func (s *Server) refreshModels(c *fiber.Ctx) error {
 		return err
 	}
 	if !models.Looks() {
-		return fault(codeUnsupported, "Looking for model servers is turned off in the configuration (probe: false). Add the model by its address.")
+		return fault.New(fault.Unsupported,
+			"Looking for model servers is turned off in the configuration (probe: false). Add the model by its address.")
 	}
 	if err := models.Refresh(s.ctx, whoOf(c).Principal); err != nil {
 		return err
@@ -217,15 +219,17 @@ func modelFault(err error) error {
 		f.Field = mistake.Field
 		return f
 	case errors.Is(err, catalog.ErrTaken):
-		f := fault(codeConflict, "There is a model of that name already. Choose another name.")
+		f := fault.New(fault.Conflict, "There is a model of that name already. Choose another name.")
 		f.Field = "name"
 		return f
 	case errors.Is(err, catalog.ErrUnknown):
-		return &Fault{Status: http.StatusNotFound, Code: "unknown_model", Message: "There is no model of that name."}
+		return fault.Of(fault.UnknownModel)
 	case errors.Is(err, catalog.ErrNotAdded):
-		return fault(codeConflict, "This model was not added here. One that stands in bulkhead.yaml is removed there; one that was found goes when its server does; the built-in one stays.")
+		return fault.New(fault.Conflict,
+			"This model was not added here. One that stands in bulkhead.yaml is removed there; one that was found goes "+
+				"when its server does; the built-in one stays.")
 	case errors.Is(err, catalog.ErrNoStorage):
-		return fault(codeUnsupported, "This host takes no models while it runs.")
+		return fault.New(fault.Unsupported, "This host takes no models while it runs.")
 	}
 	return err
 }

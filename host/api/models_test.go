@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/llm/trial"
@@ -49,7 +50,7 @@ func TestModelIsAddedTestedChosenAndRemoved(t *testing.T) {
 	if len(list.Models) != 2 || list.Models[0].Name != "team/big:70b" || list.Models[0].Origin != catalog.Added || !list.Models[0].HasKey || list.Models[0].ContextTokens != 8192 {
 		t.Errorf("the list is %+v", list)
 	}
-	h.fails(h.request("POST", apiRoot+"/models", body), http.StatusConflict, codeConflict)
+	h.fails(h.request("POST", apiRoot+"/models", body), http.StatusConflict, fault.Conflict)
 
 	h.call("PUT", apiRoot+"/models/default", `{"name":"extractive"}`, http.StatusOK, &list)
 	if list.Default != "extractive" {
@@ -63,7 +64,7 @@ func TestModelIsAddedTestedChosenAndRemoved(t *testing.T) {
 
 	h.call("DELETE", apiRoot+"/models/team%2Fbig:70b", "", http.StatusNoContent, nil)
 	h.fails(h.request("DELETE", apiRoot+"/models/team%2Fbig:70b", ""), http.StatusNotFound, "unknown_model")
-	h.fails(h.request("DELETE", apiRoot+"/models/extractive", ""), http.StatusConflict, codeConflict)
+	h.fails(h.request("DELETE", apiRoot+"/models/extractive", ""), http.StatusConflict, fault.Conflict)
 	h.fails(h.request("PUT", apiRoot+"/models/default", `{"name":"team/big:70b"}`), http.StatusNotFound, "unknown_model")
 	h.fails(h.request("POST", apiRoot+"/models/test", `{"name":"nobody"}`), http.StatusNotFound, "unknown_model")
 }
@@ -95,9 +96,9 @@ func TestWhatAServerOffersIsTold(t *testing.T) {
 		t.Errorf("the offers are %v", offers.Models)
 	}
 	for _, address := range []string{"nonsense", "http://127.0.0.1:1/v1", strings.TrimSuffix(h.model.URL(), "/v1")} {
-		h.fails(h.request("POST", apiRoot+"/models/offers", `{"base_url":"`+address+`"}`), http.StatusBadRequest, codeInvalid)
+		h.fails(h.request("POST", apiRoot+"/models/offers", `{"base_url":"`+address+`"}`), http.StatusBadRequest, fault.Invalid)
 	}
-	h.fails(h.request("POST", apiRoot+"/models/refresh", ""), http.StatusBadRequest, codeUnsupported)
+	h.fails(h.request("POST", apiRoot+"/models/refresh", ""), http.StatusBadRequest, fault.Unsupported)
 }
 
 func TestOnlyOperatorsChangeModels(t *testing.T) {
@@ -113,7 +114,7 @@ func TestOnlyOperatorsChangeModels(t *testing.T) {
 		h.request("PUT", apiRoot+"/models/default", `{"name":"m"}`), h.request("POST", apiRoot+"/models/test", `{"name":"m"}`),
 		h.request("POST", apiRoot+"/models/refresh", ""), h.request("POST", apiRoot+"/models/offers", `{"base_url":"http://127.0.0.1:1/v1"}`),
 	} {
-		h.fails(r, http.StatusForbidden, codeForbidden)
+		h.fails(r, http.StatusForbidden, fault.Forbidden)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -61,7 +62,7 @@ func TestMemoriesAreWrittenListedChangedAndDeleted(t *testing.T) {
 	h.call("DELETE", one, "", http.StatusNoContent, nil)
 	h.fails(h.request("DELETE", one, ""), http.StatusNotFound, "unknown_memory")
 	for _, body := range []string{`{"text":" "}`, `{"text":"` + strings.Repeat("x", store.MaxMemoryRunes+1) + `"}`, `{"memory":"x"}`, `{`} {
-		h.fails(h.request("POST", apiRoot+"/memories", body), http.StatusBadRequest, codeInvalid)
+		h.fails(h.request("POST", apiRoot+"/memories", body), http.StatusBadRequest, fault.Invalid)
 	}
 	for _, change := range []string{"created", "updated", "removed"} {
 		if e := w.event(); e.Topic != "memory" || e.Change != change || e.ID != tea.Memory.ID {
@@ -162,7 +163,7 @@ func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 func TestTooLargeAndTooManyFilesAreRefused(t *testing.T) {
 	h := newHost(t)
 	got := h.attach(map[string]string{"big.txt": strings.Repeat("x", 1<<20+1)})
-	if len(got.Files) != 0 || got.Failed[0].Error.Code != codeTooLarge || !strings.Contains(got.Failed[0].Error.Message, "at most 1 MiB") {
+	if len(got.Files) != 0 || got.Failed[0].Error.Code != fault.TooLarge || !strings.Contains(got.Failed[0].Error.Message, "at most 1 MiB") {
 		t.Errorf("%+v", got)
 	}
 	h.fails(h.request("POST", newMessages, sendWithFiles("What?", "f_none")), http.StatusNotFound, "unknown_file")
@@ -170,6 +171,6 @@ func TestTooLargeAndTooManyFilesAreRefused(t *testing.T) {
 	for i := range store.MaxMessageFiles + 1 {
 		ids = append(ids, fmt.Sprint("f_", i))
 	}
-	h.fails(h.request("POST", newMessages, sendWithFiles("What?", ids...)), http.StatusBadRequest, codeInvalid)
-	h.fails(h.request("POST", apiRoot+"/files", "{}"), http.StatusBadRequest, codeInvalid)
+	h.fails(h.request("POST", newMessages, sendWithFiles("What?", ids...)), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.request("POST", apiRoot+"/files", "{}"), http.StatusBadRequest, fault.Invalid)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 )
 
@@ -76,7 +77,7 @@ func TestAPictureIsAttachedSentAndShownToItsOwnerOnly(t *testing.T) {
 	h.fails(h.request("GET", shown, ""), http.StatusNotFound, "unknown_file")
 	h.fails(h.request("POST", newMessages, sendWithFiles("Mine?", file.ID)), http.StatusNotFound, "unknown_file")
 	h.cookie = ""
-	h.fails(h.request("GET", shown, ""), http.StatusUnauthorized, codeSignedOut)
+	h.fails(h.request("GET", shown, ""), http.StatusUnauthorized, fault.SignedOut)
 	h.cookie = owner
 	h.call("DELETE", apiRoot+"/files/"+file.ID, "", http.StatusNoContent, nil)
 	h.fails(h.request("GET", shown, ""), http.StatusNotFound, "unknown_file")
@@ -85,11 +86,15 @@ func TestAPictureIsAttachedSentAndShownToItsOwnerOnly(t *testing.T) {
 func TestWhatIsNoWholePictureIsRefusedInWords(t *testing.T) {
 	h := newHost(t)
 	whole := aPNG(t, 40, 40)
-	for name, c := range map[string]struct{ data, code, says string }{
+	for name, c := range map[string]struct {
+		data string
+		code fault.Code
+		says string
+	}{
 		"cut.png":   {whole[:len(whole)-20], "damaged_picture", "whose end is missing"},
 		"head.png":  {whole[:20], "damaged_picture", "header cannot be read"},
-		"bomb.png":  {bomb(t, 60_000), codeTooLarge, "60000 × 60000 pixels"},
-		"heavy.png": {whole + strings.Repeat("\x00", 8<<20), codeTooLarge, "at most 8 MiB"},
+		"bomb.png":  {bomb(t, 60_000), fault.TooLarge, "60000 × 60000 pixels"},
+		"heavy.png": {whole + strings.Repeat("\x00", 8<<20), fault.TooLarge, "at most 8 MiB"},
 		"photo.tif": {"II*\x00\x08\x00\x00\x00", "not_text", "PNG, JPEG, GIF and WebP pictures"},
 	} {
 		got := h.attach(map[string]string{name: c.data})

@@ -22,10 +22,10 @@ type Plugins interface {
 	// List describes the installed plugins, by name.
 	List(ctx context.Context, p identity.Principal) ([]Plugin, error)
 	// Configure sets what a plugin reads as its configuration; nil takes a key away. A
-	// mistake is a *Fault.
+	// mistake is a *fault.Error.
 	Configure(ctx context.Context, p identity.Principal, plugin string, change map[string]*string) error
 	// Accept offers the tools of a plugin that are held under this digest. A mistake is a
-	// *Fault.
+	// *fault.Error.
 	Accept(ctx context.Context, p identity.Principal, plugin, digest string) error
 	// ForgetUser deletes what plugins keep for a user.
 	ForgetUser(ctx context.Context, p identity.Principal, user string) error

@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 )
 
@@ -67,7 +68,7 @@ func plainID(id string) bool {
 // metrics writes the host's metrics for those on this machine and for operators.
 func (s *Server) metrics(c *fiber.Ctx) error {
 	if s.cfg.Metrics == nil {
-		return fiber.ErrNotFound
+		return fault.Of(fault.NotFound)
 	}
 	if !isLocal(c) && !fromThisMachine(c) {
 		who, err := s.callerOf(c)

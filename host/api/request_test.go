@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/metrics"
 )
@@ -14,7 +15,7 @@ import (
 func TestRequestIDGoesThroughReplyErrorAndLog(t *testing.T) {
 	h := newHost(t)
 	res, data := h.do(h.request("GET", apiRoot+"/sessions/nowhere", "", requestHeader, "abc-1.2_3"))
-	var reply struct{ Error Fault }
+	var reply struct{ Error fault.Error }
 	if err := json.Unmarshal(data, &reply); err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +79,13 @@ func TestMetricsAreForThisMachineAndOperators(t *testing.T) {
 		!strings.Contains(string(data), `bulkhead_bytes_total{direction="in"}`) || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
 		t.Errorf("from this machine: %d %s", res.StatusCode, data)
 	}
-	h.fails(plain("X-Forwarded-For", "203.0.113.9"), http.StatusUnauthorized, codeSignedOut)
-	h.fails(plain("Forwarded", "for=203.0.113.9"), http.StatusUnauthorized, codeSignedOut)
+	h.fails(plain("X-Forwarded-For", "203.0.113.9"), http.StatusUnauthorized, fault.SignedOut)
+	h.fails(plain("Forwarded", "for=203.0.113.9"), http.StatusUnauthorized, fault.SignedOut)
 	if res, _ := h.do(h.request("GET", "/metrics", "", "X-Forwarded-For", "203.0.113.9")); res.StatusCode != http.StatusOK {
 		t.Errorf("an operator gets %d", res.StatusCode)
 	}
 	cookie := h.signedIn("anna")
 	r := plain("X-Forwarded-For", "203.0.113.9")
 	r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
-	h.fails(r, http.StatusForbidden, codeForbidden)
+	h.fails(r, http.StatusForbidden, fault.Forbidden)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/bulkhead-host/bulkhead/host/api/aggregate"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -59,9 +60,9 @@ func TestPostIsIdempotentByKey(t *testing.T) {
 	if first.Run == "" || first.Run != again.Run || first.SessionID != again.SessionID {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
-	h.fails(h.request("POST", newMessages, `{"text":"Who?"}`, "Idempotency-Key", key), http.StatusConflict, codeConflict)
-	h.fails(h.request("POST", newMessages, `{"text":"Who?","request_id":"`+uuid.NewString()+`"}`, "Idempotency-Key", key), http.StatusBadRequest, codeInvalid)
-	h.fails(h.request("POST", newMessages, `{"text":"Who?"}`, "Idempotency-Key", "no uuid"), http.StatusBadRequest, codeInvalid)
+	h.fails(h.request("POST", newMessages, `{"text":"Who?"}`, "Idempotency-Key", key), http.StatusConflict, fault.Conflict)
+	h.fails(h.request("POST", newMessages, `{"text":"Who?","request_id":"`+uuid.NewString()+`"}`, "Idempotency-Key", key), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.request("POST", newMessages, `{"text":"Who?"}`, "Idempotency-Key", "no uuid"), http.StatusBadRequest, fault.Invalid)
 	h.waitFor(first.Run)
 }
 
@@ -194,7 +195,7 @@ func TestEventStreamOfARun(t *testing.T) {
 		t.Errorf("after the reset came %+v", ev)
 	}
 	for _, bad := range []string{"x", "1", "1.-2", "1.2.3"} {
-		h.fails(h.request("GET", path, "", "Last-Event-ID", bad), http.StatusBadRequest, codeInvalid)
+		h.fails(h.request("GET", path, "", "Last-Event-ID", bad), http.StatusBadRequest, fault.Invalid)
 	}
 }
 
@@ -273,13 +274,13 @@ func TestSessionsAreListedRenamedAndDeleted(t *testing.T) {
 		t.Errorf("a pinned conversation is not the first: %+v", page.Sessions)
 	}
 	h.call("PATCH", path, `{"pinned":false}`, http.StatusOK, nil)
-	h.fails(h.request("PATCH", path, `{}`), http.StatusBadRequest, codeInvalid)
-	h.fails(h.request("PATCH", path, `{"title":" "}`), http.StatusBadRequest, codeInvalid)
-	h.fails(h.request("PATCH", path, `{"titel":"x"}`), http.StatusBadRequest, codeInvalid)
+	h.fails(h.request("PATCH", path, `{}`), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.request("PATCH", path, `{"title":" "}`), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.request("PATCH", path, `{"titel":"x"}`), http.StatusBadRequest, fault.Invalid)
 	h.call("DELETE", path, "", http.StatusNoContent, nil)
 	h.fails(h.request("GET", path, ""), http.StatusNotFound, "unknown_session")
 	h.fails(h.request("DELETE", path, ""), http.StatusNotFound, "unknown_session")
-	h.fails(h.request("GET", apiRoot+"/sessions?limit=x", ""), http.StatusBadRequest, codeInvalid)
+	h.fails(h.request("GET", apiRoot+"/sessions?limit=x", ""), http.StatusBadRequest, fault.Invalid)
 }
 
 func (h *testHost) upload(files map[string]string, uris ...string) *http.Request {
@@ -344,10 +345,10 @@ func TestDocumentsAreTakenFoundReadAndRemoved(t *testing.T) {
 	if len(hits.Hits) == 0 || hits.Hits[0].DocumentID != id {
 		t.Errorf("hits %+v", hits)
 	}
-	h.fails(h.request("GET", apiRoot+"/documents/search?q=", ""), http.StatusBadRequest, codeInvalid)
-	h.fails(h.request("POST", apiRoot+"/documents", "{}"), http.StatusBadRequest, codeInvalid)
-	h.fails(h.upload(nil), http.StatusBadRequest, codeInvalid)
-	h.fails(h.upload(map[string]string{"a.md": "x"}, "one", "two"), http.StatusBadRequest, codeInvalid)
+	h.fails(h.request("GET", apiRoot+"/documents/search?q=", ""), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.request("POST", apiRoot+"/documents", "{}"), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.upload(nil), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.upload(map[string]string{"a.md": "x"}, "one", "two"), http.StatusBadRequest, fault.Invalid)
 	h.call("DELETE", apiRoot+"/documents/"+id, "", http.StatusNoContent, nil)
 	h.fails(h.request("GET", apiRoot+"/documents/"+id, ""), http.StatusNotFound, "unknown_document")
 	var list reply
@@ -359,8 +360,8 @@ func TestDocumentsAreTakenFoundReadAndRemoved(t *testing.T) {
 func TestOversizeAndMalformedBodies(t *testing.T) {
 	h := newHost(t)
 	big := `{"text":"` + strings.Repeat("x", MaxFrameBytes) + `"}`
-	h.fails(h.request("POST", newMessages, big), http.StatusRequestEntityTooLarge, codeTooLarge)
-	h.fails(h.request("POST", newMessages, sendJSONBody(strings.Repeat("x", 300<<10))), http.StatusRequestEntityTooLarge, codeTooLarge)
+	h.fails(h.request("POST", newMessages, big), http.StatusRequestEntityTooLarge, fault.TooLarge)
+	h.fails(h.request("POST", newMessages, sendJSONBody(strings.Repeat("x", 300<<10))), http.StatusRequestEntityTooLarge, fault.TooLarge)
 	for _, body := range []string{`{`, `[]`, `{"text":1}`, `{"text":"x","y":1}`, `{"text":"x"} {}`, `{"text":""}`, `{"text":"x","session_id":"s_1"} `} {
 		r := h.request("POST", apiRoot+"/sessions/s_2/messages", body)
 		res, data := h.do(r)
@@ -368,17 +369,17 @@ func TestOversizeAndMalformedBodies(t *testing.T) {
 			t.Errorf("%s: %d %s", body, res.StatusCode, data)
 		}
 	}
-	h.fails(h.request("POST", newMessages, sendJSONBody("x"), "Content-Type", "text/plain"), http.StatusUnsupportedMediaType, codeInvalid)
-	h.fails(h.request("GET", "/api/v2/me", ""), http.StatusNotFound, codeNotFound)
-	h.fails(h.request("GET", apiRoot+"/nothing", ""), http.StatusNotFound, codeNotFound)
-	h.fails(h.request("POST", "/", ""), http.StatusMethodNotAllowed, codeInvalid)
+	h.fails(h.request("POST", newMessages, sendJSONBody("x"), "Content-Type", "text/plain"), http.StatusUnsupportedMediaType, fault.NotJSON)
+	h.fails(h.request("GET", "/api/v2/me", ""), http.StatusNotFound, fault.NotFound)
+	h.fails(h.request("GET", apiRoot+"/nothing", ""), http.StatusNotFound, fault.NotFound)
+	h.fails(h.request("POST", "/", ""), http.StatusMethodNotAllowed, fault.MethodNotAllowed)
 }
 
 func TestUsersAreTheOperators(t *testing.T) {
 	h := newHost(t)
 	h.call("POST", apiRoot+"/users", `{"name":"ann"}`, http.StatusCreated, nil)
-	h.fails(h.request("POST", apiRoot+"/users", `{"name":"ANN"}`), http.StatusConflict, codeConflict)
-	h.fails(h.request("POST", apiRoot+"/users", `{"name":"a b"}`), http.StatusBadRequest, codeInvalid)
+	h.fails(h.request("POST", apiRoot+"/users", `{"name":"ANN"}`), http.StatusConflict, fault.Conflict)
+	h.fails(h.request("POST", apiRoot+"/users", `{"name":"a b"}`), http.StatusBadRequest, fault.Invalid)
 	h.fails(h.request("POST", apiRoot+"/users/bob/link", ""), http.StatusNotFound, "unknown_user")
 	var l Link
 	h.call("POST", apiRoot+"/users/ann/link", "", http.StatusCreated, &l)
@@ -409,13 +410,13 @@ func TestUsersAreTheOperators(t *testing.T) {
 		t.Errorf("me %+v", me)
 	}
 	for _, path := range []string{"/users", "/plugins"} {
-		h.fails(h.request("GET", apiRoot+path, ""), http.StatusForbidden, codeForbidden)
+		h.fails(h.request("GET", apiRoot+path, ""), http.StatusForbidden, fault.Forbidden)
 	}
 	ann := h.dial()
 	h.cookie = owner
 	h.call("DELETE", apiRoot+"/users/ann", "", http.StatusNoContent, nil)
 	ann.closes(websocket.StatusPolicyViolation)
-	h.fails(h.request("DELETE", apiRoot+"/users/owner", ""), http.StatusConflict, codeConflict)
+	h.fails(h.request("DELETE", apiRoot+"/users/owner", ""), http.StatusConflict, fault.Conflict)
 	var users struct{ Users []userView }
 	if h.call("GET", apiRoot+"/users", "", http.StatusOK, &users); len(users.Users) != 1 {
 		t.Errorf("users %+v", users)
@@ -442,7 +443,7 @@ func TestAUserWithALiveRunIsRemoved(t *testing.T) {
 		t.Error(err)
 	}
 	h.cookie = theirs
-	h.fails(h.request("GET", apiRoot+"/me", ""), http.StatusUnauthorized, codeSignedOut)
+	h.fails(h.request("GET", apiRoot+"/me", ""), http.StatusUnauthorized, fault.SignedOut)
 }
 
 func TestNobodyReadsWhatIsAnothers(t *testing.T) {

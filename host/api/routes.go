@@ -2,6 +2,8 @@ package api
 
 import (
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/fault"
 )
 
 // apiRoot is where the programs' part of the address space begins.
@@ -71,22 +73,22 @@ func (s *Server) route() {
 	operator.Delete("/users/:name", s.deleteUser)
 	operator.Post("/users/:name/link", s.postLink)
 
-	api.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
-	s.app.Use("/api", func(*fiber.Ctx) error { return fiber.ErrNotFound })
+	api.Use(func(*fiber.Ctx) error { return fault.Of(fault.NotFound) })
+	s.app.Use("/api", func(*fiber.Ctx) error { return fault.Of(fault.NotFound) })
 	s.app.Use(s.page)
 }
 
-// readyz tells whether questions can be served.
+// readyz tells whether questions can be served. Probes look at its status alone.
 func (s *Server) readyz(c *fiber.Ctx) error {
 	s.mu.Lock()
 	stopped := s.stopped
 	s.mu.Unlock()
 	if stopped {
-		return c.Status(fiber.StatusServiceUnavailable).SendString("shutting down\n")
+		return c.Status(fault.Closing.Status()).SendString("shutting down\n")
 	}
 	if s.cfg.Ready != nil {
 		if err := s.cfg.Ready(); err != nil {
-			return c.Status(fiber.StatusServiceUnavailable).SendString(err.Error() + "\n")
+			return c.Status(fault.Closing.Status()).SendString(err.Error() + "\n")
 		}
 	}
 	return c.SendString("ready\n")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -16,7 +17,7 @@ import (
 func (s *Server) runOf(c *fiber.Ctx) (store.Run, error) {
 	run, err := s.cfg.Store.Run(s.ctx, whoOf(c).Principal, c.Params("run"))
 	if errors.Is(err, store.ErrNotFound) {
-		return run, fault("unknown_run", "There is no such run.")
+		return run, fault.Of(fault.UnknownRun)
 	}
 	return run, err
 }

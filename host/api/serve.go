@@ -8,8 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/valyala/fasthttp"
+
+	"github.com/bulkhead-host/bulkhead/host/fault"
 )
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
@@ -93,7 +94,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		ln.Close() // what can fail is what a second close would say
 	}
 	for k := range s.sockets {
-		s.wg.Go(func() { k.goAway(websocket.StatusGoingAway, "the host is shutting down") })
+		s.wg.Go(func() { k.goAway(closeCode(fault.Closing), "the host is shutting down") })
 	}
 	for c := range s.conns {
 		if c.idle {

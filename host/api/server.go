@@ -10,6 +10,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/metrics"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -188,18 +190,19 @@ func bodyLimit(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 
 // unreadable answers a request that fasthttp could not read.
 func unreadable(ctx *fasthttp.RequestCtx, err error) {
-	f := invalid("The request cannot be read.")
+	f := fault.Of(fault.Invalid)
 	var timeout net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		f = fault(codeTooLarge, "The request is too large.")
+		f = fault.Of(fault.TooLarge)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		f = &Fault{Status: fasthttp.StatusRequestTimeout, Code: codeInvalid, Message: "The request took too long to arrive."}
+		f = fault.Of(fault.TooSlow)
 	}
 	ctx.Response.Reset()
-	ctx.SetStatusCode(f.Status)
+	ctx.SetStatusCode(f.Status())
 	ctx.SetContentType(fiber.MIMEApplicationJSON)
-	ctx.SetBodyString(`{"error":{"code":"` + f.Code + `","message":"` + f.Message + `"}}`)
+	body, _ := json.Marshal(faultBody{f}) // strings always encode
+	ctx.SetBody(body)
 }
 
 // quiet hands fasthttp's own lines, which are of clients that broke off, to the

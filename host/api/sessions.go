@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
@@ -50,7 +51,13 @@ type messageView struct {
 	// Files are what the person attached.
 	Files []fileRefView `json:"files,omitempty"`
 	// Error is what ended the answer, for a person.
-	Error *Fault `json:"error,omitempty"`
+	Error *answerError `json:"error,omitempty"`
+}
+
+// answerError is the packet.Error that ended an answer, as it is kept.
+type answerError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 func viewSession(x store.Session) sessionView {
@@ -67,7 +74,7 @@ func viewMessage(m turn.Message) messageView {
 		}
 	}
 	if m.ErrorCode != "" {
-		v.Error = &Fault{Code: m.ErrorCode, Message: m.ErrorMessage}
+		v.Error = &answerError{m.ErrorCode, m.ErrorMessage}
 	}
 	return v
 }
@@ -117,7 +124,7 @@ func (s *Server) readable(err error) error {
 // sessionFault names the session where the store has no record.
 func sessionFault(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return fault("unknown_session", "There is no such conversation.")
+		return fault.Of(fault.UnknownSession)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
@@ -90,10 +91,10 @@ func (s *socket) read(ctx context.Context) bool {
 		if err != nil && !errors.Is(err, errFrameTooLarge) && !errors.Is(err, errBinaryFrame) {
 			return false
 		}
-		frame, id, f := any(nil), json.RawMessage(nil), (*Fault)(nil)
+		frame, id, f := any(nil), json.RawMessage(nil), (*fault.Error)(nil)
 		switch {
 		case errors.Is(err, errFrameTooLarge):
-			f = fault(codeTooLarge, "The frame is larger than 1 MiB.")
+			f = fault.New(fault.TooLarge, "The frame is larger than 1 MiB.")
 		case err != nil:
 			f = invalid("The frame is binary; this protocol has text frames.")
 		default:
@@ -107,11 +108,7 @@ func (s *socket) read(ctx context.Context) bool {
 		bad++
 		s.nack(ctx, id, f)
 		if bad >= maxBadFrames {
-			code := websocket.StatusPolicyViolation
-			if f.Code == codeTooLarge {
-				code = websocket.StatusMessageTooBig
-			}
-			return s.send(ctx, outgoing{code: code, reason: "too many bad frames in a row"})
+			return s.send(ctx, outgoing{code: closeCode(f.Code), reason: "too many bad frames in a row"})
 		}
 	}
 }
@@ -140,7 +137,7 @@ func (s *socket) readFrame(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 		if n == maxDiscard {
-			s.conn.Close(websocket.StatusMessageTooBig, "a frame may have 1 MiB")
+			s.conn.Close(closeCode(fault.TooLarge), "a frame may have 1 MiB")
 			return nil, io.ErrUnexpectedEOF
 		}
 		return nil, errFrameTooLarge
@@ -219,21 +216,24 @@ func (s *socket) sendJSON(ctx context.Context, v any) bool {
 	data, err := json.Marshal(v)
 	if err != nil {
 		s.srv.cfg.Logger.Error("encode a frame", "error", err)
-		data, _ = json.Marshal(nackFrame{Type: "nack", Error: internalFault()}) // strings always encode
+		data, _ = json.Marshal(nackFrame{Type: "nack", Error: fault.Of(fault.Internal)}) // strings always encode
 	}
 	return s.send(ctx, outgoing{frame: data})
 }
+
+// closeCode is the code by which a connection is closed over a fault.
+func closeCode(code fault.Code) websocket.StatusCode { return websocket.StatusCode(code.Info().Close) }
 
 // nackFrame refuses a client frame.
 type nackFrame struct {
 	Type  string          `json:"type"`
 	ID    json.RawMessage `json:"id,omitempty"`
-	Error *Fault          `json:"error"`
+	Error *fault.Error    `json:"error"`
 	// Run is the run that is in the way, with code busy.
 	Run string `json:"run,omitempty"`
 }
 
-func (s *socket) nack(ctx context.Context, id json.RawMessage, f *Fault) {
+func (s *socket) nack(ctx context.Context, id json.RawMessage, f *fault.Error) {
 	s.sendJSON(ctx, nackFrame{"nack", id, f, f.Run})
 }
 
@@ -261,7 +261,7 @@ func (s *socket) pump(ctx context.Context, run string, cursor *turn.Cursor) {
 		case err != nil:
 			// The client comes back and resumes where it was.
 			s.srv.cfg.Logger.Error("read a run", "run", run, "error", err)
-			s.send(ctx, outgoing{code: websocket.StatusInternalError, reason: "the run cannot be read"})
+			s.send(ctx, outgoing{code: closeCode(fault.Internal), reason: "the run cannot be read"})
 			return
 		}
 		for len(entries) > 0 {

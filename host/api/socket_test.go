@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -45,7 +46,7 @@ type frameIn struct {
 	LatestRun     string          `json:"latest_run"`
 	Text          string          `json:"text"`
 	Packets       []packet.Packet `json:"packets"`
-	Error         Fault           `json:"error"`
+	Error         fault.Error     `json:"error"`
 	Topic         string          `json:"topic"`
 	Change        string          `json:"change"`
 }
@@ -320,7 +321,7 @@ func TestSameRequestAttachesAgainFromTheStart(t *testing.T) {
 		w.until(endsRun)
 	}
 	changed := strings.Replace(frame, "What?", "Who?", 1)
-	if nack := second.ask(changed); nack.Type != "nack" || nack.Error.Code != codeConflict {
+	if nack := second.ask(changed); nack.Type != "nack" || nack.Error.Code != fault.Conflict {
 		t.Errorf("another body under the same id got %+v", nack)
 	}
 }
@@ -414,22 +415,23 @@ func TestDetachLetsTheRunGoOn(t *testing.T) {
 
 func TestBadFramesGetANackThenAClose(t *testing.T) {
 	tests := []struct {
-		name, frame, code string
-		kind              websocket.MessageType
-		close             websocket.StatusCode
+		name, frame string
+		code        fault.Code
+		kind        websocket.MessageType
+		close       websocket.StatusCode
 	}{
-		{"no JSON", `{`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"no object", `[1]`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"two values", `{"type":"ping"} {}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"unknown field", `{"type":"ping","x":1}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"wrong type of a field", `{"type":"stop","run":7}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"unknown type", `{"type":"dance"}`, codeUnsupported, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"later type", `{"type":"approve"}`, codeUnsupported, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"no type", `{"id":1}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"odd id", `{"type":"ping","id":{}}`, codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"invalid UTF-8", "{\"type\":\"\xff\"}", codeInvalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"binary", `{"type":"ping"}`, codeInvalid, websocket.MessageBinary, websocket.StatusPolicyViolation},
-		{"too large", `{"type":"ping","id":"` + strings.Repeat("x", MaxFrameBytes) + `"}`, codeTooLarge, websocket.MessageText, websocket.StatusMessageTooBig},
+		{"no JSON", `{`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"no object", `[1]`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"two values", `{"type":"ping"} {}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"unknown field", `{"type":"ping","x":1}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"wrong type of a field", `{"type":"stop","run":7}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"unknown type", `{"type":"dance"}`, fault.Unsupported, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"later type", `{"type":"approve"}`, fault.Unsupported, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"no type", `{"id":1}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"odd id", `{"type":"ping","id":{}}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"invalid UTF-8", "{\"type\":\"\xff\"}", fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"binary", `{"type":"ping"}`, fault.Invalid, websocket.MessageBinary, websocket.StatusPolicyViolation},
+		{"too large", `{"type":"ping","id":"` + strings.Repeat("x", MaxFrameBytes) + `"}`, fault.TooLarge, websocket.MessageText, websocket.StatusMessageTooBig},
 	}
 	h := newHost(t)
 	for _, test := range tests {
@@ -452,7 +454,7 @@ func TestBadFramesGetANackThenAClose(t *testing.T) {
 	}
 }
 
-func (w *wire) bad(kind websocket.MessageType, frame, code string) {
+func (w *wire) bad(kind websocket.MessageType, frame string, code fault.Code) {
 	w.t.Helper()
 	if err := w.conn.Write(w.t.Context(), kind, []byte(frame)); err != nil {
 		w.t.Fatal(err)
@@ -466,20 +468,20 @@ func TestRefusalsOfWellFormedFrames(t *testing.T) {
 	h := newHost(t)
 	w := h.dial()
 	id := uuid.NewString()
-	for frame, code := range map[string]string{
-		`{"type":"send","text":"x"}`:                                                              codeInvalid,
-		`{"type":"send","request_id":"` + id + `","text":" "}`:                                    codeInvalid,
+	for frame, code := range map[string]fault.Code{
+		`{"type":"send","text":"x"}`:                                                              fault.Invalid,
+		`{"type":"send","request_id":"` + id + `","text":" "}`:                                    fault.Invalid,
 		`{"type":"send","request_id":"` + id + `","text":"x","session_id":"s_none"}`:              "unknown_session",
 		`{"type":"send","request_id":"` + id + `","text":"x","models":["none"]}`:                  "unknown_model",
 		`{"type":"send","request_id":"` + id + `","text":"x","forced_tool":"none"}`:               "unknown_tool",
-		`{"type":"send","request_id":"` + id + `","text":"x","deep_research":true}`:               codeUnsupported,
-		`{"type":"send","request_id":"` + id + `","text":"x","options":{"a":1}}`:                  codeUnsupported,
-		`{"type":"send","request_id":"` + id + `","text":"` + strings.Repeat("x", 300<<10) + `"}`: codeTooLarge,
+		`{"type":"send","request_id":"` + id + `","text":"x","deep_research":true}`:               fault.Unsupported,
+		`{"type":"send","request_id":"` + id + `","text":"x","options":{"a":1}}`:                  fault.Unsupported,
+		`{"type":"send","request_id":"` + id + `","text":"` + strings.Repeat("x", 300<<10) + `"}`: fault.TooLarge,
 		`{"type":"regenerate","request_id":"` + id + `","message_id":"m_none"}`:                   "unknown_message",
 		`{"type":"select","request_id":"` + id + `","message_id":"m_none"}`:                       "unknown_message",
 		`{"type":"continue","request_id":"` + id + `","message_id":"m_none"}`:                     "unknown_message",
 		`{"type":"resume","run":"r_none","epoch":1,"after_seq":0}`:                                "unknown_run",
-		`{"type":"resume","run":"r_none","epoch":1,"after_seq":-1}`:                               codeInvalid,
+		`{"type":"resume","run":"r_none","epoch":1,"after_seq":-1}`:                               fault.Invalid,
 		`{"type":"attach","session_id":"s_none"}`:                                                 "unknown_session",
 		`{"type":"stop","run":"r_none"}`:                                                          "unknown_run",
 	} {
@@ -516,7 +518,7 @@ func TestFragmentedAndEmptyFramesAndPings(t *testing.T) {
 	if f := w.read(); f.Type != "pong" || string(f.ID) != "5" {
 		t.Errorf("a fragmented ping got %+v", f)
 	}
-	w.bad(websocket.MessageText, "", codeInvalid)
+	w.bad(websocket.MessageText, "", fault.Invalid)
 	// A control ping is answered while data flows; the pong is read by Read.
 	pinged := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -586,7 +588,7 @@ func TestHandshakeIsRefusedProperly(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	h.fails(h.request("GET", apiRoot+"/ws", ""), http.StatusUpgradeRequired, codeInvalid)
+	h.fails(h.request("GET", apiRoot+"/ws", ""), http.StatusUpgradeRequired, fault.UpgradeRequired)
 	// A bad handshake is answered by the responder of our own.
 	res, _ := h.do(h.request("GET", apiRoot+"/ws", "", "Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "12", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="))
 	if res.StatusCode != http.StatusBadRequest || res.Header.Get("Sec-WebSocket-Version") != "13" {
@@ -607,5 +609,5 @@ func TestSignOutClosesItsSockets(t *testing.T) {
 	w := h.dial()
 	h.call("POST", apiRoot+"/sign-out", "", http.StatusNoContent, nil)
 	w.closes(websocket.StatusPolicyViolation)
-	h.fails(h.request("GET", apiRoot+"/me", ""), http.StatusUnauthorized, codeSignedOut)
+	h.fails(h.request("GET", apiRoot+"/me", ""), http.StatusUnauthorized, fault.SignedOut)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
@@ -21,7 +22,7 @@ import (
 // server; write also ends when the client is gone, which it learns by writing.
 func (s *Server) stream(c *fiber.Ctx, write func(ctx context.Context, w *bufio.Writer) error) error {
 	if !s.admit() {
-		return &Fault{Status: fiber.StatusServiceUnavailable, Code: codeInternal, Message: "The host is shutting down."}
+		return fault.New(fault.Closing, "The host is shutting down.")
 	}
 	c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
 	c.Set(fiber.HeaderCacheControl, "no-store")

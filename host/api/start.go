@@ -3,13 +3,10 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/google/uuid"
 
-	"github.com/bulkhead-host/bulkhead/host/identity"
-	"github.com/bulkhead-host/bulkhead/host/knowledge"
-	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
@@ -17,7 +14,7 @@ import (
 // body came.
 func (s *Server) startSend(ctx context.Context, who caller, b sendBody) (turn.Ack, error) {
 	if field := b.unsupported(); field != "" {
-		return turn.Ack{}, fault(codeUnsupported, "This host does not serve "+field+" yet; leave it out.")
+		return turn.Ack{}, fault.New(fault.Unsupported, "This host does not serve "+field+" yet; leave it out.")
 	}
 	if err := checkRequestID(b.RequestID); err != nil {
 		return turn.Ack{}, err
@@ -81,81 +78,4 @@ func (s *Server) publishRun(who caller, ack turn.Ack) {
 		return // two plain values always encode
 	}
 	s.hub.Publish(who.UserID(), Event{Topic: "run", ID: ack.Run, Change: "started", Data: data})
-}
-
-// faultOf is what a client is told of an error. What it cannot act on is logged
-// and told as internal; request is the id that the log names it by.
-func (s *Server) faultOf(err error, request string) *Fault {
-	var f *Fault
-	if errors.As(err, &f) {
-		return f
-	}
-	var t *turn.Error
-	if errors.As(err, &t) {
-		f = fault(t.Code, t.Message)
-		f.Run = t.Run
-		if f.Status >= 500 {
-			s.cfg.Logger.Error("turn", "request", request, "run", t.Run, "error", err)
-		}
-		return f
-	}
-	if f, ok := fiberFault(err); ok {
-		return f
-	}
-	if f := roomFault(err); f != nil {
-		return f
-	}
-	s.cfg.Logger.Error("request", "request", request, "error", err)
-	if store.NoSpace(err) {
-		return fault(codeDiskFull, "The disk is full. Free some space on the host's machine and try again.")
-	}
-	return internalFault()
-}
-
-// roomFault reads the refusals of identity and the errors of the store and of the
-// knowledge base.
-func roomFault(err error) *Fault {
-	var busy *store.BusyError
-	switch {
-	case errors.Is(err, identity.ErrNobody):
-		return signedOut()
-	case errors.Is(err, identity.ErrForbidden):
-		return forbidden()
-	case errors.Is(err, identity.ErrNotYours):
-		return fault(codeNotFound, "There is no such record.")
-	case errors.As(err, &busy):
-		f := fault("busy", "A run is still live there. Stop it first.")
-		f.Run = busy.Run
-		return f
-	case errors.Is(err, store.ErrNotFound):
-		return fault(codeNotFound, "There is no such record.")
-	case errors.Is(err, store.ErrExists):
-		return fault(codeConflict, "The name is taken already.")
-	case errors.Is(err, store.ErrConflict):
-		return fault(codeConflict, "This request id was used for another request.")
-	case errors.Is(err, store.ErrLastOperator):
-		return fault(codeConflict, "This is the only operator, and one must remain.")
-	case errors.Is(err, store.ErrInvalid):
-		return invalid("The value cannot be kept: " + clip(err.Error(), 200) + ".")
-	}
-	return documentFault(err)
-}
-
-// documentFault reads the errors of the knowledge base.
-func documentFault(err error) *Fault {
-	switch {
-	case errors.Is(err, knowledge.ErrNotFound):
-		return fault("unknown_document", "There is no such document.")
-	case errors.Is(err, knowledge.ErrInvalid):
-		return invalid("The request cannot be taken: " + clip(err.Error(), 200) + ".")
-	case errors.Is(err, knowledge.ErrTooDeep):
-		return invalid("The document is nested too deeply to be read.")
-	case errors.Is(err, knowledge.ErrUnsupportedType):
-		return fault("unsupported_type", "Documents of this type cannot be read; Markdown, plain text and HTML can.")
-	case errors.Is(err, knowledge.ErrTooLarge):
-		return fault(codeTooLarge, "The document is too large.")
-	case errors.Is(err, knowledge.ErrBadEncoding):
-		return fault("bad_encoding", "The document's text is not in an encoding that can be read; save it as UTF-8.")
-	}
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/fault"
 )
 
 // hashedFolder holds the page's files whose names carry a hash of their bytes.
@@ -34,10 +36,10 @@ var mediaTypes = map[string]string{
 // index.html, since the page has addresses of its own.
 func (s *Server) page(c *fiber.Ctx) error {
 	if c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead {
-		return fiber.ErrMethodNotAllowed
+		return fault.Of(fault.MethodNotAllowed)
 	}
 	if s.cfg.Page == nil {
-		return fiber.ErrNotFound
+		return fault.Of(fault.NotFound)
 	}
 	name := strings.TrimPrefix(path.Clean("/"+c.Path()), "/")
 	if name == "" {
@@ -48,11 +50,11 @@ func (s *Server) page(c *fiber.Ctx) error {
 		// A missing file with a name extension is missing; anything else is an
 		// address of the page.
 		if path.Ext(name) != "" || strings.HasPrefix(name, hashedFolder) {
-			return fiber.ErrNotFound
+			return fault.Of(fault.NotFound)
 		}
 		name = "index.html"
 		if data, err = fs.ReadFile(s.cfg.Page, name); errors.Is(err, fs.ErrNotExist) {
-			return fiber.ErrNotFound
+			return fault.Of(fault.NotFound)
 		}
 	}
 	if err != nil {

@@ -6,20 +6,22 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/bulkhead-host/bulkhead/host/fault"
 )
 
 // webSocket takes the connection from Fiber and serves it as a WebSocket. Who
 // asks and from which page has been checked.
 func (s *Server) webSocket(c *fiber.Ctx) error {
 	if !c.Context().IsGet() || c.Get(fiber.HeaderUpgrade) == "" {
-		return &Fault{Status: http.StatusUpgradeRequired, Code: codeInvalid, Message: "This address is a WebSocket."}
+		return fault.Of(fault.UpgradeRequired)
 	}
 	who := whoOf(c)
 	if err := mayWatch(who); err != nil {
 		return err
 	}
 	if !s.admit() {
-		return &Fault{Status: http.StatusServiceUnavailable, Code: codeInternal, Message: "The host is shutting down."}
+		return fault.New(fault.Closing, "The host is shutting down.")
 	}
 	request := netHTTPRequest(c.Context())
 	c.Context().HijackSetNoResponse(true)
@@ -47,19 +49,19 @@ func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
 		return
 	}
 	if conn.Subprotocol() != subprotocol {
-		conn.Close(websocket.StatusPolicyViolation, "ask for the subprotocol "+subprotocol)
+		conn.Close(closeCode(fault.Unsupported), "ask for the subprotocol "+subprotocol)
 		return
 	}
 	k := newSocket(s, conn, who, events)
 	if !s.enter(k) {
-		conn.Close(websocket.StatusGoingAway, "the host is shutting down")
+		conn.Close(closeCode(fault.Closing), "the host is shutting down")
 		return
 	}
 	defer s.leave(k)
 	// Whoever signed out before the socket was remembered has not closed it.
 	if who.cookie != "" {
 		if _, err := s.cfg.Store.UserByCookie(s.ctx, who.cookie); err != nil {
-			conn.Close(websocket.StatusPolicyViolation, "signed out")
+			conn.Close(closeCode(fault.SignedOut), "signed out")
 			return
 		}
 	}
@@ -99,7 +101,7 @@ func (s *Server) closeSockets(which func(caller) bool) {
 	defer s.mu.Unlock()
 	for k := range s.sockets {
 		if which(k.who) {
-			s.wg.Go(func() { k.goAway(websocket.StatusPolicyViolation, "signed out") })
+			s.wg.Go(func() { k.goAway(closeCode(fault.SignedOut), "signed out") })
 		}
 	}
 }

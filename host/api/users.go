@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -52,7 +53,7 @@ func (s *Server) postUser(c *fiber.Ctx) error {
 	case errors.Is(err, store.ErrInvalid):
 		return invalid("A user's name is 1 to 64 letters, digits and any of . _ - @.")
 	case errors.Is(err, store.ErrExists):
-		return fault(codeConflict, "There is a user of that name already.")
+		return fault.New(fault.Conflict, "There is a user of that name already.")
 	case err != nil:
 		return err
 	}
@@ -67,7 +68,7 @@ func (s *Server) userOf(c *fiber.Ctx, a identity.Action) (store.User, error) {
 	}
 	user, err := s.cfg.Store.UserByName(s.ctx, c.Params("name"))
 	if errors.Is(err, store.ErrNotFound) {
-		return user, fault("unknown_user", "There is no user of that name.")
+		return user, fault.Of(fault.UnknownUser)
 	}
 	return user, err
 }

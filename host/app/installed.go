@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/url"
 
 	"github.com/bulkhead-host/bulkhead/host/api"
@@ -76,34 +75,17 @@ func heldTool(h plugin.HeldTool) api.HeldTool {
 
 // Configure implements api.Plugins.
 func (i installed) Configure(ctx context.Context, p identity.Principal, name string, change map[string]*string) error {
-	return pluginFault(i.app.Plugins.Configure(ctx, p, name, change))
+	return i.app.Plugins.Configure(ctx, p, name, change)
 }
 
 // Accept implements api.Plugins.
 func (i installed) Accept(ctx context.Context, p identity.Principal, name, digest string) error {
-	return pluginFault(i.app.Plugins.AcceptTools(ctx, p, name, digest))
+	return i.app.Plugins.AcceptTools(ctx, p, name, digest)
 }
 
 // ForgetUser implements api.Plugins.
 func (i installed) ForgetUser(ctx context.Context, p identity.Principal, user string) error {
 	return i.app.Plugins.ForgetUser(ctx, p, user)
-}
-
-// pluginFault is err as a client is told of it.
-func pluginFault(err error) error {
-	var e *plugin.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Kind {
-	case plugin.UnknownPlugin:
-		return api.PluginFault(api.CodeUnknownPlugin, e.Message)
-	case plugin.NotSeen:
-		return api.PluginFault(api.CodeNotSeen, e.Message)
-	case plugin.BadConfig:
-		return api.PluginFault(api.CodeBadConfig, e.Message)
-	}
-	return err
 }
 
 // hostsOf are the hosts of origins.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/screen"
@@ -27,12 +28,14 @@ func (a *App) screen() (func(context.Context, identity.Principal, string) (turn.
 		switch {
 		case errors.As(err, &refused):
 			a.Logger.Info("a message was refused", "rule", refused.Rule, "user", p.UserID())
-			return turn.Screened{}, &turn.Error{Code: turn.CodeRefused, Message: refused.Message, Err: err}
+			return turn.Screened{}, fault.New(fault.Refused, refused.Message).Because(err)
 		case errors.Is(err, screen.ErrTooLong):
-			return turn.Screened{}, &turn.Error{Code: turn.CodeTooLarge, Message: "What this host puts in place of parts of the message makes it too long. Send it in pieces.", Err: err}
+			return turn.Screened{}, fault.New(fault.TooLarge,
+				"What this host puts in place of parts of the message makes it too long. Send it in pieces.").Because(err)
 		case errors.Is(err, screen.ErrTooSlow):
 			a.Logger.Warn("a rule for messages takes too long", "error", err, "user", p.UserID())
-			return turn.Screened{}, &turn.Error{Code: turn.CodeTooLarge, Message: "A rule of this host takes too long on this message. Send it in pieces.", Err: err}
+			return turn.Screened{}, fault.New(fault.TooLarge,
+				"A rule of this host takes too long on this message. Send it in pieces.").Because(err)
 		case err != nil:
 			return turn.Screened{}, err
 		}

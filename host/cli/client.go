@@ -22,6 +22,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/app"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -116,8 +117,8 @@ func (c *Client) Close() error {
 // Refusal is returned when the host refuses a request. Its text is the host's
 // sentence.
 type Refusal struct {
-	Status        int
-	Code, Message string
+	Code    fault.Code
+	Message string
 }
 
 // Error implements error.
@@ -153,11 +154,11 @@ func (c *Client) request(ctx context.Context, method, path, contentType string, 
 // refusalOf reads why a request was refused.
 func refusalOf(res *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	var reply struct{ Error api.Fault }
+	var reply struct{ Error fault.Error }
 	if err != nil || json.Unmarshal(data, &reply) != nil || reply.Error.Message == "" {
 		return fmt.Errorf("the host answered with status %d and no explanation", res.StatusCode)
 	}
-	return &Refusal{res.StatusCode, reply.Error.Code, reply.Error.Message}
+	return &Refusal{reply.Error.Code, reply.Error.Message}
 }
 
 // call sends in as JSON, unless it is nil, and decodes the reply into out.

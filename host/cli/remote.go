@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
@@ -59,10 +60,10 @@ func (k *remote) ask(ctx context.Context, method, path string, in, out any) erro
 	if !errors.As(err, &refused) {
 		return err
 	}
-	switch refused.Status {
-	case http.StatusNotFound:
+	switch refused.Code.Status() {
+	case fault.NotFound.Status():
 		return fmt.Errorf("%w: %w", store.ErrNotFound, err)
-	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+	case fault.Invalid.Status():
 		return gate.Errorf(gate.Invalid, "%s", refused.Message)
 	default:
 		return gate.Errorf(gate.Failed, "%s", refused.Message)

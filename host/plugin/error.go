@@ -1,5 +1,7 @@
 package plugin
 
+import "github.com/bulkhead-host/bulkhead/host/fault"
+
 // Kind says what is wrong with what was asked of installed plugins.
 type Kind string
 
@@ -23,3 +25,16 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
+
+// faults are the codes of the kinds.
+var faults = map[Kind]fault.Code{UnknownPlugin: fault.UnknownPlugin, NotSeen: fault.Conflict, BadConfig: fault.Invalid}
+
+// As lets errors.As find what a client is told, a *fault.Error, in an Error.
+func (e *Error) As(target any) bool {
+	told, wanted := target.(**fault.Error)
+	if !wanted {
+		return false
+	}
+	*told = fault.New(faults[e.Kind], e.Message)
+	return true
+}

@@ -28,7 +28,7 @@ func (s *Service) agent(
 	case !errors.Is(err, store.ErrNotFound):
 		return store.Agent{}, nil, s.fault(err, CodeUnknownAgent)
 	case in.Regenerate == "" && in.Continue == "":
-		return store.Agent{}, nil, &Error{Code: CodeUnknownAgent, Message: sentences[CodeUnknownAgent], Err: err}
+		return store.Agent{}, nil, s.fault(err, CodeUnknownAgent)
 	}
 	in.Agent = ""
 	return store.Agent{}, []packet.Notice{packet.NewNotice(packet.CodeAgentUnavailable,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -48,7 +49,7 @@ func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 		}
 		return Screened{strings.ReplaceAll(text, "4711", "[number]"), []packet.Notice{packet.NewNotice(packet.CodeMessageChanged, "")}}, nil
 	}
-	for text, code := range map[string]string{"forbidden": CodeRefused, "broken": CodeInternal, "empty": CodeInvalid} {
+	for text, code := range map[string]fault.Code{"forbidden": CodeRefused, "broken": CodeInternal, "empty": CodeInvalid} {
 		_, err := f.Send(t.Context(), f.owner, Send{Text: text})
 		wantCode(t, err, code)
 	}

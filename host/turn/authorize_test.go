@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -67,7 +68,7 @@ func TestTurnsRefuseByThemselves(t *testing.T) {
 			t.Errorf("%s is not tried", m.Name)
 		}
 	}
-	unknown := map[string]string{"Send": CodeUnknownSession, "Live": CodeUnknownSession,
+	unknown := map[string]fault.Code{"Send": CodeUnknownSession, "Live": CodeUnknownSession,
 		"Message": CodeUnknownMessage, "Regenerate": CodeUnknownMessage, "Continue": CodeUnknownMessage, "Select": CodeUnknownMessage}
 	for name, call := range calls {
 		for _, p := range []identity.Principal{eve.Principal(identity.Cookie), op.Principal(identity.Cookie)} {

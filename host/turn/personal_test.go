@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
@@ -184,7 +185,7 @@ func TestFilesThatAreNotThereAreRefusedBeforeAnythingIsStored(t *testing.T) {
 	for name, c := range map[string]struct {
 		p     identity.Principal
 		files []string
-		code  string
+		code  fault.Code
 	}{
 		"unknown": {f.owner, []string{"f_0"}, CodeUnknownFile}, "another's": {other.Principal(identity.Command), []string{file.ID}, CodeUnknownFile},
 		"twice": {f.owner, []string{file.ID, file.ID}, CodeInvalid}, "too many": {f.owner, make([]string, store.MaxMessageFiles+1), CodeInvalid},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm"
@@ -159,7 +160,7 @@ func TestAStopBeforeTheFirstStepIsNoFault(t *testing.T) {
 	}
 }
 
-func wantCode(t *testing.T, err error, code string) {
+func wantCode(t *testing.T, err error, code fault.Code) {
 	t.Helper()
 	var e *Error
 	if !errors.As(err, &e) || e.Code != code || e.Message == "" {
@@ -366,7 +367,7 @@ func TestBadRequestsAreRefusedAndStoreNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		in   Send
-		code string
+		code fault.Code
 	}{
 		{"empty", Send{Text: " \n"}, CodeInvalid},
 		{"1 MB", Send{Text: strings.Repeat("x", 1<<20)}, CodeTooLarge},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/packet/packettest"
@@ -120,7 +121,10 @@ func TestOnlyTheLastAnswerOfABranchGoesOn(t *testing.T) {
 		t.Errorf("stored %+v", m)
 	}
 	next := f.again(ack, "second")
-	for _, c := range []struct{ id, code string }{
+	for _, c := range []struct {
+		id   string
+		code fault.Code
+	}{
 		{ack.MessageIDs[0], CodeInvalid}, {next.UserMessageID, CodeInvalid}, {"m_none", CodeUnknownMessage}, {"", CodeInvalid},
 	} {
 		_, err := f.Continue(t.Context(), f.owner, Continue{MessageID: c.id})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -155,7 +156,7 @@ func (s *Service) Regenerate(ctx context.Context, p identity.Principal, in Regen
 // begin works out the setup of a run and sets it going. missing is the code for a
 // session or message that is not there; notices begin the run.
 func (s *Service) begin(
-	ctx context.Context, p identity.Principal, in store.BeginRun, names []string, sel selection, missing string,
+	ctx context.Context, p identity.Principal, in store.BeginRun, names []string, sel selection, missing fault.Code,
 	notices ...packet.Notice,
 ) (Ack, error) {
 	agent, ofAgent, err := s.agent(ctx, p, &in)

@@ -2,6 +2,7 @@
  * The REST calls that the page makes, typed. Every failure is a Failure with a
  * sentence for a person; a 401 has the code signed_out.
  */
+import type faults from './faults.json';
 import type { Packet, RunRef } from './packets';
 
 export interface User {
@@ -211,10 +212,16 @@ export interface UploadResult {
   failed?: { name: string; error: { code: string; message: string } }[] | null;
 }
 
+/**
+ * Why a call failed: a code of the host's catalogue, or one of the page's own where
+ * the host did not answer or answered with something else.
+ */
+export type FaultCode = keyof typeof faults | 'failed' | 'unreachable';
+
 /** A call that did not give what was asked for; message is for a person. */
 export class Failure extends Error {
   constructor(
-    readonly code: string,
+    readonly code: FaultCode,
     message: string,
     readonly status: number,
     /** The setting that is wrong, '' where it is none. */
@@ -230,7 +237,7 @@ const BASE = '/api/v1';
 function failure(status: number, text: string): Failure {
   try {
     const { error } = JSON.parse(text) as { error?: { code?: string; message?: string; field?: string } };
-    if (error?.message) return new Failure(error.code ?? 'failed', error.message, status, error.field);
+    if (error?.message) return new Failure((error.code ?? 'failed') as FaultCode, error.message, status, error.field);
   } catch {
     // Not JSON: something other than the host answered.
   }

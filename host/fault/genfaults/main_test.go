@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestPageHasTheFaults fails when the page's catalogue is not the one that the
+// Go list makes.
+func TestPageHasTheFaults(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "faults.json")
+	if err := run([]string{made}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../../web/src/lib/faults.json")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("web/src/lib/faults.json is not what host/fault/code.go says (%v); run: go run ./host/fault/genfaults web/src/lib/faults.json", err)
+	}
+}
+
+func TestOneArgument(t *testing.T) {
+	for _, args := range [][]string{nil, {"a", "b"}} {
+		if err := run(args); err == nil {
+			t.Errorf("run(%q) does not fail", args)
+		}
+	}
+}
