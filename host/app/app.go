@@ -72,7 +72,7 @@ type Options struct {
 
 // App is an open host. It is safe for concurrent use.
 type App struct {
-	Options
+	options   Options
 	Store     *store.Store
 	Owner     store.User
 	Knowledge *knowledge.Base
@@ -108,7 +108,7 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{Options: o, Hub: new(api.Hub), Metrics: metrics.New(nil), ready: make(chan struct{}), stop: func() {}}
+	a := &App{options: o, Hub: new(api.Hub), Metrics: metrics.New(nil), ready: make(chan struct{}), stop: func() {}}
 	for _, open := range []func(context.Context) error{a.openStore, a.openEngine, a.openEgress, a.openKnowledge, a.openPlugins, a.openModels, a.openTurns} {
 		if err := open(ctx); err != nil {
 			return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
@@ -129,11 +129,11 @@ func Open(ctx context.Context, o Options) (*App, error) {
 func (a *App) onClose(f func(context.Context) error) { a.closers = append(a.closers, f) }
 
 func (a *App) openStore(ctx context.Context) error {
-	if err := os.MkdirAll(a.DataDir, 0o700); err != nil {
+	if err := os.MkdirAll(a.options.DataDir, 0o700); err != nil {
 		return fmt.Errorf("open the data folder: %w", err)
 	}
 	var err error
-	if a.Store, err = store.Open(filepath.Join(a.DataDir, storeFile), store.Options{Holder: a.Holder}); err != nil {
+	if a.Store, err = store.Open(filepath.Join(a.options.DataDir, storeFile), store.Options{Holder: a.options.Holder}); err != nil {
 		return err
 	}
 	a.onClose(func(context.Context) error { return a.Store.Close() })
@@ -144,7 +144,7 @@ func (a *App) openStore(ctx context.Context) error {
 }
 
 func (a *App) openEngine(ctx context.Context) (err error) {
-	if a.engine, err = engine.New(ctx, engine.Config{CacheDir: CacheDir(a.DataDir), Logger: a.Logger}); err != nil {
+	if a.engine, err = engine.New(ctx, engine.Config{CacheDir: CacheDir(a.options.DataDir), Logger: a.options.Logger}); err != nil {
 		return fmt.Errorf("start the runtime: %w", err)
 	}
 	a.onClose(a.engine.Close)
@@ -152,7 +152,7 @@ func (a *App) openEngine(ctx context.Context) (err error) {
 }
 
 func (a *App) openEgress(context.Context) (err error) {
-	a.egress, err = NewEgress(a.Config)
+	a.egress, err = NewEgress(a.options.Config)
 	return err
 }
 
@@ -166,7 +166,7 @@ func NewEgress(c config.Config) (*egress.Guard, error) {
 }
 
 func (a *App) openKnowledge(ctx context.Context) (err error) {
-	a.Knowledge, err = knowledge.Open(ctx, knowledge.Config{Dir: filepath.Join(a.DataDir, indexDir), Documents: a.Store, Logger: a.Logger})
+	a.Knowledge, err = knowledge.Open(ctx, knowledge.Config{Dir: filepath.Join(a.options.DataDir, indexDir), Documents: a.Store, Logger: a.options.Logger})
 	if err != nil {
 		return err
 	}
@@ -175,17 +175,17 @@ func (a *App) openKnowledge(ctx context.Context) (err error) {
 }
 
 func (a *App) openPlugins(ctx context.Context) error {
-	reg, err := registry.Open(a.Store.Space("registry"), filepath.Join(a.DataDir, modulesDir))
+	reg, err := registry.Open(a.Store.Space("registry"), filepath.Join(a.options.DataDir, modulesDir))
 	if err != nil {
 		return err
 	}
 	a.Plugins, err = plugin.New(ctx, plugin.Config{
-		Engine: a.engine, Registry: reg, Audit: audit.New(a.Store.Space("audit"), time.Now), Logger: a.Logger,
+		Engine: a.engine, Registry: reg, Audit: audit.New(a.Store.Space("audit"), time.Now), Logger: a.options.Logger,
 		Services: hostfunc.Services{
 			Knowledge: a.Knowledge, Memories: a.Store, Files: a.Store, Egress: a.egress,
 			Models:     completer{func() *catalog.Catalog { return a.Models }},
 			Storage:    a.Store.Space("plugin"),
-			Workspaces: files.NewKept(filepath.Join(a.DataDir, workspaceDir), time.Now),
+			Workspaces: files.NewKept(filepath.Join(a.options.DataDir, workspaceDir), time.Now),
 			MemoryChanged: func(user, memory, change string) {
 				a.Hub.Publish(user, api.Event{Topic: "memory", ID: memory, Change: change})
 			},
@@ -204,8 +204,8 @@ func (a *App) openPlugins(ctx context.Context) error {
 
 func (a *App) openModels(context.Context) (err error) {
 	a.Models, err = catalog.New(catalog.Config{
-		Models: a.Config.Models, DefaultModel: a.Config.DefaultModel, Probe: a.Config.Probe,
-		Client: egress.ModelClient, Storage: a.Store.Space("models"), Logger: a.Logger,
+		Models: a.options.Config.Models, DefaultModel: a.options.Config.DefaultModel, Probe: a.options.Config.Probe,
+		Client: egress.ModelClient, Storage: a.Store.Space("models"), Logger: a.options.Logger,
 	})
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (a *App) openTurns(ctx context.Context) error {
 	a.onClose(func(context.Context) error { return records.Close() })
 	a.Turns = turn.New(turn.Config{
 		Store: a.Store, Journal: records, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened,
-		Logger: a.Logger, Observe: a.Metrics.Observe,
+		Logger: a.options.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
 			a.Hub.Publish(user, api.Event{Topic: "session", ID: session, Change: "updated"})
 		},
@@ -234,7 +234,7 @@ func (a *App) openTurns(ctx context.Context) error {
 	a.onClose(a.Turns.Close)
 	// One run that cannot be recovered must not keep the host from serving.
 	if err := a.Turns.Recover(ctx); err != nil {
-		a.Logger.Error("recover what a crash cut off", "error", err)
+		a.options.Logger.Error("recover what a crash cut off", "error", err)
 	}
 	return ctx.Err()
 }
@@ -253,20 +253,20 @@ func (a *App) installBuiltins(ctx context.Context) {
 	defer close(a.ready)
 	if err := a.Plugins.InstallBuiltins(ctx, plugins.Dist); err != nil && ctx.Err() == nil {
 		a.failed = err
-		a.Logger.Error("install the built-in plugins", "error", err)
+		a.options.Logger.Error("install the built-in plugins", "error", err)
 	}
 	a.Plugins.Preload()
 }
 
 // probe looks for local model servers.
 func (a *App) probe(ctx context.Context) {
-	if !a.Config.Probe {
+	if !a.options.Config.Probe {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if err := a.Models.Refresh(ctx, identity.ForHost("look for model servers at the start")); err != nil {
-		a.Logger.Debug("look for local model servers", "error", err)
+		a.options.Logger.Debug("look for local model servers", "error", err)
 	}
 }
 
@@ -341,8 +341,8 @@ type Door struct {
 func (a *App) Server(d Door) *api.Server {
 	return api.New(api.Config{
 		Store: a.Store, Turns: a.Turns, Knowledge: a.Knowledge, Models: a.Models, Plugins: installed{a}, Hub: a.Hub,
-		Page: web.Dist, Version: a.Version, BaseURL: d.BaseURL, LoopbackOnly: d.LoopbackOnly,
-		Hosts: hostsOf(a.Config.AllowedOrigins), Origins: a.Config.AllowedOrigins, Ready: a.isReady, SignedIn: a.signedIn, Metrics: a.Metrics, Logger: a.Logger,
+		Page: web.Dist, Version: a.options.Version, BaseURL: d.BaseURL, LoopbackOnly: d.LoopbackOnly,
+		Hosts: hostsOf(a.options.Config.AllowedOrigins), Origins: a.options.Config.AllowedOrigins, Ready: a.isReady, SignedIn: a.signedIn, Metrics: a.Metrics, Logger: a.options.Logger,
 	})
 }
 

@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
-	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/answer"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
-	"github.com/bulkhead-host/bulkhead/host/salvage"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
@@ -58,49 +53,12 @@ func (c completer) Complete(ctx context.Context, q hostfunc.Question) (hostfunc.
 	for _, said := range q.Messages {
 		request.Messages = append(request.Messages, llm.Message{Role: llm.Role(said.Role), Text: said.Text})
 	}
-	answer, err := read(ctx, m, request)
-	answer.Model = name
-	return answer, err
-}
-
-// read takes the answer's text; reasoning, and markup of calls that nobody
-// offered, are left out.
-func read(ctx context.Context, m llm.Model, request llm.Request) (hostfunc.Answer, error) {
-	var answer hostfunc.Answer
-	var text strings.Builder
-	parser := salvage.New(salvage.Options{None: true})
-	take := func(events []salvage.Event) {
-		for _, e := range events {
-			if said, ok := e.(salvage.Text); ok {
-				text.WriteString(said.Delta)
-			}
-		}
+	said, err := answer.Read(ctx, m, request, maxAnswerBytes)
+	if err != nil {
+		return hostfunc.Answer{}, modelError(ctx, err)
 	}
-	for event, err := range m.Stream(ctx, request) {
-		if err != nil {
-			return hostfunc.Answer{}, modelError(ctx, err)
-		}
-		switch e := event.(type) {
-		case llm.Text:
-			take(parser.Write(e.Delta))
-		case llm.Refusal:
-			take(parser.Write(e.Delta))
-		case llm.Usage:
-			answer.InputTokens, answer.OutputTokens = e.InputTokens, e.OutputTokens
-		case llm.Finish:
-			answer.Truncated = e.Reason == llm.FinishLength
-		}
-		if text.Len() > maxAnswerBytes {
-			answer.Truncated = true
-			break
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return hostfunc.Answer{}, err
-	}
-	take(parser.Close())
-	answer.Text = text.String()
-	return answer, nil
+	return hostfunc.Answer{Model: name, Text: said.Text, Truncated: said.Truncated,
+		InputTokens: said.Usage.InputTokens, OutputTokens: said.Usage.OutputTokens}, nil
 }
 
 // modelError tells the guest the sentence that a person would read.
@@ -112,32 +70,5 @@ func modelError(ctx context.Context, err error) error {
 	return gate.Errorf(gate.Failed, "%s", told.Message)
 }
 
-// Local implements hostfunc.Models: the built-in model and what a loopback address
-// serves run on this machine.
-func (c completer) Local(names []string) bool {
-	entries, err := c.models().Entries(identity.ForHost("see which models run on this machine"))
-	if err != nil {
-		return false
-	}
-	for _, e := range entries {
-		if (names == nil || slices.Contains(names, e.Name)) && !isLocal(e) {
-			return false
-		}
-	}
-	return true
-}
-
-func isLocal(e catalog.Entry) bool {
-	if e.Origin == catalog.Builtin || e.Origin == catalog.Found {
-		return true
-	}
-	u, err := url.Parse(e.BaseURL)
-	if err != nil {
-		return false
-	}
-	if u.Hostname() == "localhost" {
-		return true
-	}
-	address, err := netip.ParseAddr(u.Hostname())
-	return err == nil && address.Unmap().IsLoopback()
-}
+// Local implements hostfunc.Models.
+func (c completer) Local(names []string) bool { return c.models().Local(names) }

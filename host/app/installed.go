@@ -106,7 +106,7 @@ const signedInKey = "signed_in"
 func (a *App) signedIn() {
 	err := a.Store.Space("app").Update(func(tx store.Tx) error { return tx.Put(signedInKey, []byte("1")) })
 	if err != nil {
-		a.Logger.Error("remember the first sign-in", "error", err)
+		a.options.Logger.Error("remember the first sign-in", "error", err)
 	}
 }
 

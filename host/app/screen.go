@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/screen"
@@ -15,28 +14,22 @@ import (
 // screen returns what holds messages to the rules of the configuration, nil where
 // there are none. The log says which rule refused whose message, never its text.
 func (a *App) screen() (func(context.Context, identity.Principal, string) (turn.Screened, error), error) {
-	if len(a.Config.Screen) == 0 {
+	if len(a.options.Config.Screen) == 0 {
 		return nil, nil
 	}
-	rules, err := screen.New(a.Config.Screen)
+	rules, err := screen.New(a.options.Config.Screen)
 	if err != nil {
 		return nil, fmt.Errorf("read the rules for messages: %w", err)
 	}
 	return func(ctx context.Context, p identity.Principal, text string) (turn.Screened, error) {
 		out, err := rules.Apply(ctx, text, turn.MaxTextBytes)
 		var refused *screen.Refusal
-		switch {
-		case errors.As(err, &refused):
-			a.Logger.Info("a message was refused", "rule", refused.Rule, "user", p.UserID())
-			return turn.Screened{}, fault.New(fault.Refused, refused.Message).Because(err)
-		case errors.Is(err, screen.ErrTooLong):
-			return turn.Screened{}, fault.New(fault.TooLarge,
-				"What this host puts in place of parts of the message makes it too long. Send it in pieces.").Because(err)
-		case errors.Is(err, screen.ErrTooSlow):
-			a.Logger.Warn("a rule for messages takes too long", "error", err, "user", p.UserID())
-			return turn.Screened{}, fault.New(fault.TooLarge,
-				"A rule of this host takes too long on this message. Send it in pieces.").Because(err)
-		case err != nil:
+		if errors.As(err, &refused) {
+			a.options.Logger.Info("a message was refused", "rule", refused.Rule, "user", p.UserID())
+		} else if errors.Is(err, screen.ErrTooSlow) {
+			a.options.Logger.Warn("a rule for messages takes too long", "error", err, "user", p.UserID())
+		}
+		if err != nil {
 			return turn.Screened{}, err
 		}
 		taken := turn.Screened{Text: out.Text}

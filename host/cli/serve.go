@@ -9,14 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/app"
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/identity"
-	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -105,7 +103,7 @@ func run(ctx context.Context, o Options, a *app.App, server *api.Server, ln net.
 // announce prints the address and, until somebody has signed in, a link.
 func announce(ctx context.Context, o Options, a *app.App, server *api.Server, url string, browse bool) error {
 	printf(o.Out, "Bulkhead is serving at %s\n", url)
-	if wanted := a.Config.DefaultModel; wanted != "" && !slices.ContainsFunc(a.Models.List(), func(m llm.Info) bool { return m.Name == wanted }) {
+	if wanted := a.Models.MissingDefault(); wanted != "" {
 		printf(o.Err, "bulkhead: default_model is %q, and there is no such model now; `bulkhead model list` shows what there is\n", wanted)
 	}
 	first, err := a.FirstStart()

@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/pattern"
 )
 
@@ -24,12 +25,14 @@ type rule struct {
 }
 
 // ErrTooLong is returned when what stands in place of parts makes a text longer
-// than it may be.
-var ErrTooLong = errors.New("the replacements make the text too long")
+// than it may be. Like every error of Apply but that of ctx, it is what a client is
+// told.
+var ErrTooLong error = fault.New(fault.TooLarge,
+	"What this host puts in place of parts of the message makes it too long. Send it in pieces.")
 
 // ErrTooSlow is returned when a rule's matches read on so far behind themselves that
 // finding them all takes too long.
-var ErrTooSlow = errors.New("a rule takes too long on this text")
+var ErrTooSlow error = fault.New(fault.TooLarge, "A rule of this host takes too long on this message. Send it in pieces.")
 
 // replaceWork bounds how often each character is read to find what a rule replaces.
 const replaceWork = 64
@@ -44,6 +47,15 @@ type Refusal struct {
 
 // Error implements error, for the log. It holds nothing of the text.
 func (r *Refusal) Error() string { return fmt.Sprintf("the rule %q refuses the message", r.Rule) }
+
+// As lets errors.As find the *fault.Error that a client is told of a Refusal.
+func (r *Refusal) As(target any) bool {
+	told, ok := target.(**fault.Error)
+	if ok {
+		*told = fault.New(fault.Refused, r.Message)
+	}
+	return ok
+}
 
 // Screened is a text that was taken.
 type Screened struct {

@@ -181,6 +181,15 @@ func (c *Catalog) Default() string {
 	return models[0].Info().Name
 }
 
+// MissingDefault returns the default that the configuration names where there is no
+// such model now, else "".
+func (c *Catalog) MissingDefault() string {
+	if _, err := c.Get(c.cfg.DefaultModel); err != nil {
+		return c.cfg.DefaultModel
+	}
+	return ""
+}
+
 // Close drops idle connections. Models stay usable.
 func (c *Catalog) Close() error {
 	c.clientMu.Lock()

@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/config"
@@ -41,6 +43,10 @@ func (c *Catalog) Entries(p identity.Principal) ([]Entry, error) {
 	if err := identity.Authorize(p, identity.InspectModels, identity.ModelKind.All()); err != nil {
 		return nil, err
 	}
+	return c.entries(), nil
+}
+
+func (c *Catalog) entries() []Entry {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []Entry
@@ -62,7 +68,7 @@ func (c *Catalog) Entries(p identity.Principal) ([]Entry, error) {
 	if !builtin {
 		out = append(out, Entry{Info: c.builtin.Info(), Origin: Builtin})
 	}
-	return out, nil
+	return out
 }
 
 func entryOf(m llm.Model, origin Origin, cfg config.Model) Entry {
@@ -72,6 +78,32 @@ func entryOf(m llm.Model, origin Origin, cfg config.Model) Entry {
 		e.Origin = Builtin
 	}
 	return e
+}
+
+// Local tells whether every model of names runs on this machine; nil stands for all
+// that there are. The built-in one does, and what a loopback address serves.
+func (c *Catalog) Local(names []string) bool {
+	for _, e := range c.entries() {
+		if (names == nil || slices.Contains(names, e.Name)) && !e.local() {
+			return false
+		}
+	}
+	return true
+}
+
+func (e Entry) local() bool {
+	if e.Origin == Builtin || e.Origin == Found {
+		return true
+	}
+	u, err := url.Parse(e.BaseURL)
+	if err != nil {
+		return false
+	}
+	if u.Hostname() == "localhost" {
+		return true
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return err == nil && address.Unmap().IsLoopback()
 }
 
 // Looks tells whether Refresh looks for model servers on this machine.
