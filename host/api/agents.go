@@ -154,7 +154,7 @@ func (s *Server) postAgent(c *fiber.Ctx) error {
 	if err != nil {
 		return agentFault(err)
 	}
-	s.hub.Broadcast(Event{Topic: "agent", ID: a.ID, Change: "created"})
+	s.hub.Broadcast(Event{Topic: TopicAgent, ID: a.ID, Change: "created"})
 	view, err := s.viewAgent(a)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (s *Server) patchAgent(c *fiber.Ctx) error {
 	if err != nil {
 		return agentFault(err)
 	}
-	s.hub.Broadcast(Event{Topic: "agent", ID: a.ID, Change: "updated"})
+	s.hub.Broadcast(Event{Topic: TopicAgent, ID: a.ID, Change: "updated"})
 	view, err := s.viewAgent(a)
 	if err != nil {
 		return err
@@ -186,6 +186,6 @@ func (s *Server) deleteAgent(c *fiber.Ctx) error {
 	if err := s.cfg.Store.DeleteAgent(s.ctx, whoOf(c).Principal, id); err != nil {
 		return agentFault(err)
 	}
-	s.hub.Broadcast(Event{Topic: "agent", ID: id, Change: "removed"})
+	s.hub.Broadcast(Event{Topic: TopicAgent, ID: id, Change: "removed"})
 	return c.SendStatus(fiber.StatusNoContent)
 }

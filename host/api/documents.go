@@ -139,9 +139,9 @@ func (s *Server) takeDocument(ctx context.Context, who caller, file *multipart.F
 	view.Status = string(added.Status)
 	switch added.Status {
 	case knowledge.StatusAdded:
-		s.publish(who, "document", view.ID, "created")
+		s.publish(who, TopicDocument, view.ID, "created")
 	case knowledge.StatusUpdated:
-		s.publish(who, "document", view.ID, "updated")
+		s.publish(who, TopicDocument, view.ID, "updated")
 	}
 	return view, nil
 }
@@ -172,7 +172,7 @@ func (s *Server) deleteDocument(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	s.publish(who, "document", id, "removed")
+	s.publish(who, TopicDocument, id, "removed")
 	return c.SendStatus(fiber.StatusNoContent)
 }
 

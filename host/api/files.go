@@ -196,7 +196,7 @@ func (s *Server) deleteFile(c *fiber.Ctx) error {
 		return fileFault(err)
 	}
 	for _, session := range f.Sessions {
-		s.publish(who, "session", session, "updated")
+		s.publish(who, TopicSession, session, "updated")
 	}
 	return c.SendStatus(fiber.StatusNoContent)
 }

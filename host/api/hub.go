@@ -8,9 +8,7 @@ import (
 // Event tells a person's clients of something that happened outside a run or in
 // another tab. Events are not replayed: a client fetches anew when it connects.
 type Event struct {
-	// Topic is session, message, memory, document, plugin, grant, approval,
-	// model, agent or run.
-	Topic string `json:"topic"`
+	Topic Topic `json:"topic"`
 	// ID is of the thing that changed; "" for more than one.
 	ID string `json:"id"`
 	// Change is created, updated, removed or started; missed when events were lost
@@ -103,7 +101,7 @@ func (s *Subscription) Take() []Event {
 	events := s.queue
 	s.queue = nil
 	if s.missed {
-		events = append(events, Event{Topic: "session", Change: "missed"}, Event{Topic: "document", Change: "missed"})
+		events = append(events, Event{Topic: TopicSession, Change: "missed"}, Event{Topic: TopicDocument, Change: "missed"})
 		s.missed = false
 	}
 	return events

@@ -79,7 +79,7 @@ func (s *Server) postMemory(c *fiber.Ctx) error {
 		return memoryFault(err)
 	}
 	if added {
-		s.publish(who, "memory", m.ID, "created")
+		s.publish(who, TopicMemory, m.ID, "created")
 		c.Status(fiber.StatusCreated)
 	}
 	return c.JSON(fiber.Map{"memory": viewMemory(m)})
@@ -96,7 +96,7 @@ func (s *Server) patchMemory(c *fiber.Ctx) error {
 	if err != nil {
 		return memoryFault(err)
 	}
-	s.publish(who, "memory", m.ID, "updated")
+	s.publish(who, TopicMemory, m.ID, "updated")
 	return c.JSON(fiber.Map{"memory": viewMemory(m)})
 }
 
@@ -107,6 +107,6 @@ func (s *Server) deleteMemory(c *fiber.Ctx) error {
 	if err != nil {
 		return memoryFault(err)
 	}
-	s.publish(who, "memory", m.ID, "removed")
+	s.publish(who, TopicMemory, m.ID, "removed")
 	return c.SendStatus(fiber.StatusNoContent)
 }

@@ -207,7 +207,7 @@ func (s *Server) testModel(c *fiber.Ctx) error {
 
 // publishModels tells everybody's pages to look anew.
 func (s *Server) publishModels() {
-	s.hub.Broadcast(Event{Topic: "model", Change: "updated"})
+	s.hub.Broadcast(Event{Topic: TopicModel, Change: "updated"})
 }
 
 // modelFault reads the errors of a catalog.

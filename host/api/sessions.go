@@ -192,7 +192,7 @@ func (s *Server) patchSession(c *fiber.Ctx) error {
 	if err != nil {
 		return sessionFault(err)
 	}
-	s.publish(who, "session", session.ID, "updated")
+	s.publish(who, TopicSession, session.ID, "updated")
 	return c.JSON(fiber.Map{"session": viewSession(session)})
 }
 
@@ -202,7 +202,7 @@ func (s *Server) deleteSession(c *fiber.Ctx) error {
 	if err := s.cfg.Store.DeleteSession(s.ctx, who.Principal, id); err != nil {
 		return sessionFault(err)
 	}
-	s.publish(who, "session", id, "removed")
+	s.publish(who, TopicSession, id, "removed")
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
@@ -218,7 +218,7 @@ func (s *Server) selectMessage(ctx context.Context, who caller, requestID, id st
 		return ack, true, nil
 	}
 	if m, err := s.cfg.Store.Message(ctx, who.Principal, id); err == nil { // else it was deleted meanwhile
-		s.publish(who, "session", m.Session, "updated")
+		s.publish(who, TopicSession, m.Session, "updated")
 	}
 	return turn.Ack{}, false, nil
 }

@@ -64,7 +64,7 @@ func checkRequestID(id string) error {
 }
 
 // publish tells a person's clients of a change.
-func (s *Server) publish(who caller, topic, id, change string) {
+func (s *Server) publish(who caller, topic Topic, id, change string) {
 	s.hub.Publish(who.UserID(), Event{Topic: topic, ID: id, Change: change})
 }
 
@@ -77,5 +77,5 @@ func (s *Server) publishRun(who caller, ack turn.Ack) {
 	if err != nil {
 		return // two plain values always encode
 	}
-	s.hub.Publish(who.UserID(), Event{Topic: "run", ID: ack.Run, Change: "started", Data: data})
+	s.hub.Publish(who.UserID(), Event{Topic: TopicRun, ID: ack.Run, Change: "started", Data: data})
 }

@@ -187,10 +187,10 @@ func (a *App) openPlugins(ctx context.Context) error {
 			Storage:    a.Store.Space("plugin"),
 			Workspaces: files.NewKept(filepath.Join(a.options.DataDir, workspaceDir), time.Now),
 			MemoryChanged: func(user, memory, change string) {
-				a.Hub.Publish(user, api.Event{Topic: "memory", ID: memory, Change: change})
+				a.Hub.Publish(user, api.Event{Topic: api.TopicMemory, ID: memory, Change: change})
 			},
 		},
-		Changed: func(plugin string) { a.Hub.Broadcast(api.Event{Topic: "plugin", ID: plugin, Change: "updated"}) },
+		Changed: func(plugin string) { a.Hub.Broadcast(api.Event{Topic: api.TopicPlugin, ID: plugin, Change: "updated"}) },
 	})
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (a *App) openTurns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	records, err := journal.Open(ctx, a.Store.DB(), journal.Options{Logger: a.Logger})
+	records, err := journal.Open(ctx, a.Store.DB(), journal.Options{Logger: a.options.Logger})
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (a *App) openTurns(ctx context.Context) error {
 		Store: a.Store, Journal: records, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened,
 		Logger: a.options.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
-			a.Hub.Publish(user, api.Event{Topic: "session", ID: session, Change: "updated"})
+			a.Hub.Publish(user, api.Event{Topic: api.TopicSession, ID: session, Change: "updated"})
 		},
 	})
 	a.onClose(a.Turns.Close)

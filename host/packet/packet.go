@@ -13,6 +13,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 )
 
 // Packet is one entry of a run's log.
@@ -92,11 +95,11 @@ func DecodeObj(data []byte) (Obj, error) {
 	if head.Type == "" {
 		return nil, ErrNoType
 	}
-	decode, ok := decoders[head.Type]
+	kind, ok := types[head.Type]
 	if !ok {
 		return Unknown{Name: head.Type, Raw: bytes.Clone(data)}, nil
 	}
-	obj, err := decode(data)
+	obj, err := kind.decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("decode packet %s: %w", head.Type, err)
 	}
@@ -134,27 +137,36 @@ type envelope struct {
 	Obj       json.RawMessage `json:"obj"`
 }
 
-// decoders maps each known type to its reader.
-var decoders = map[string]func([]byte) (Obj, error){}
+// known is what the list below says of a type.
+type known struct {
+	decode func([]byte) (Obj, error)
+	// served tells that this host emits it; goName names its struct.
+	served bool
+	goName string
+}
 
-func register[T Obj]() {
+// types maps each known type to what is known of it.
+var types = map[string]known{}
+
+func register[T Obj]() { enter[T](true) }
+
+// registerLater registers a type of the protocol that nothing in this host emits yet.
+// It can be read, from another version's log too. A repaired log may close what such a
+// version opened.
+func registerLater[T Obj]() { enter[T](false) }
+
+func enter[T Obj](served bool) {
 	var zero T
-	decoders[zero.Type()] = func(data []byte) (Obj, error) {
+	types[zero.Type()] = known{served: served, goName: reflect.TypeFor[T]().Name(), decode: func(data []byte) (Obj, error) {
 		var v T
 		err := json.Unmarshal(data, &v)
 		return v, err
-	}
+	}}
 }
 
 // Types returns the names of all payload types that this version knows, in no
 // particular order.
-func Types() []string {
-	names := make([]string, 0, len(decoders))
-	for name := range decoders {
-		names = append(names, name)
-	}
-	return names
-}
+func Types() []string { return slices.Collect(maps.Keys(types)) }
 
 func init() {
 	register[SessionCreated]()
@@ -171,7 +183,7 @@ func init() {
 	register[MessageStart]()
 	register[MessageDelta]()
 	register[CitationInfo]()
-	register[CitationSupport]()
+	registerLater[CitationSupport]()
 	register[MessageEnd]()
 	register[ToolStart]()
 	register[ToolArgsDelta]()
@@ -181,10 +193,10 @@ func init() {
 	register[ToolDocuments]()
 	register[ToolFiles]()
 	register[ToolError]()
-	register[ApprovalRequest]()
-	register[ApprovalResolved]()
-	register[InputRequest]()
-	register[InputResolved]()
+	registerLater[ApprovalRequest]()
+	registerLater[ApprovalResolved]()
+	registerLater[InputRequest]()
+	registerLater[InputResolved]()
 	register[MemoryChanged]()
 	register[ResearchAgentStart]()
 	register[IntermediateReportStart]()
