@@ -50,7 +50,7 @@ func (l *runner) think(calls []step.Call) (done []toolrun.Done, rest []step.Call
 		l.Emit.Emit(at, packet.ReasoningDelta{Reasoning: text})
 		l.Emit.Emit(at, packet.ReasoningDone{})
 		l.turn++
-		done = append(done, toolrun.Done{CallID: l.Runner.NewID(), Name: c.Name, Arguments: c.Arguments, Text: noted, Outcome: packet.OutcomeOK})
+		done = append(done, toolrun.Done{CallID: l.Runner.NewCallID(), Name: c.Name, Arguments: c.Arguments, Text: noted, Outcome: packet.OutcomeOK})
 	}
 	return done, rest
 }

@@ -50,12 +50,13 @@ func perform(t *testing.T, ctx context.Context, m llm.Model, choice llm.Choice) 
 	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "said"}}})
 	emit := packet.NewEmitter(log, 0)
 	now := func() time.Time { return time.Unix(0, 0) }
+	tools := []tool.Tool{writer{"write"}, writer{"plain"}}
 	runner := toolrun.New(toolrun.Config{
-		Tools: []tool.Tool{writer{"write"}, writer{"plain"}}, Refs: toolrun.NewRefs(0), Documents: cite.NewDocuments(nil), Emit: emit,
+		Tools: tools, Refs: toolrun.NewRefs(0), Documents: cite.NewDocuments(nil), Emit: emit,
 		Now: now, NewID: func() string { n++; return fmt.Sprintf("c%d", n) },
 	})
 	var defs []llm.ToolDef
-	for _, tool := range runner.Tools {
+	for _, tool := range tools {
 		defs = append(defs, llm.ToolDef{Name: tool.Spec().Name, Parameters: tool.Spec().InputSchema})
 	}
 	if choice == llm.ChoiceNone {

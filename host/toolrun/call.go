@@ -76,7 +76,7 @@ func (c *call) argumentsJSON() json.RawMessage {
 	return data
 }
 
-func (c *call) emit(obj packet.Obj) { c.runner.Emit.Emit(c.place, obj) }
+func (c *call) emit(obj packet.Obj) { c.runner.config.Emit.Emit(c.place, obj) }
 
 // announce opens the block, where it is not open, and shows the arguments.
 func (c *call) announce() {
@@ -110,11 +110,11 @@ func (c *call) invoke(ctx context.Context) (result tool.Result) {
 		}
 	}()
 	r := c.runner
-	known := r.Context
-	known.Citations = r.Documents.Refs()
+	known := r.config.Context
+	known.Citations = r.config.Documents.Refs()
 	result, err := c.tool.Call(ctx, tool.Invocation{
-		CallID: c.id, Run: r.RunID, Session: r.Session, User: r.User, Model: r.Model,
-		Arguments: c.argumentsJSON(), Refs: c.refs, Context: known, Met: c.met, Now: r.Now(), Report: report,
+		CallID: c.id, Run: r.config.RunID, Session: r.config.Session, User: r.config.User, Model: r.config.Model,
+		Arguments: c.argumentsJSON(), Refs: c.refs, Context: known, Met: c.met, Now: r.config.Now(), Report: report,
 	})
 	if err != nil {
 		return hostFault(c.name)
@@ -157,7 +157,7 @@ func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) 
 // record ends the block. An agent's block is placed by its emitter, so that its
 // fact follows.
 func (c *call) record(shown []packet.Obj, fact journal.CallDone) {
-	facts := c.runner.Facts
+	facts := c.runner.config.Facts
 	if facts != nil && c.runner.inner == "" {
 		facts.CallDone(c.place, shown, fact, c.held)
 		return
@@ -199,12 +199,12 @@ func (c *call) accept(docs []tool.Document) []packet.Document {
 	var dropped []string
 	for _, d := range docs {
 		wire := packet.Document(d)
-		known, taken := c.runner.Documents.Get(d.Ref)
+		known, taken := c.runner.config.Documents.Get(d.Ref)
 		switch {
 		case d.Ref == 0: // shown, but not to be cited
 		case taken && known.ID == d.ID:
 		case !taken && c.refs.Contains(d.Ref):
-			c.runner.Documents.Add(wire)
+			c.runner.config.Documents.Add(wire)
 		default:
 			dropped = append(dropped, fmt.Sprintf("%q", shorten(d.Title, 60)))
 			continue

@@ -64,7 +64,7 @@ func (r *Runner) tellMet(calls []*call) {
 // call is the id of r's call.
 func (r *Runner) Inside(call string, emit packet.Emitter) *Runner {
 	derived := *r
-	derived.Emit, derived.inner = emit, call
+	derived.config.Emit, derived.inner = emit, call
 	return &derived
 }
 

@@ -22,7 +22,7 @@ func TestCallsOfTheLoopsOwnToolsTakeNoSlot(t *testing.T) {
 			if !ok || place.TurnIndex != 4 {
 				t.Errorf("the call stands at %v", place)
 			}
-			done := h.Inside("call_0", h.Emit).Run(ctx, 5, []Request{{Name: "one", Arguments: `{"n":1}`}, {Name: "one", Arguments: `{"n":2}`}})
+			done := h.Inside("call_0", h.config.Emit).Run(ctx, 5, []Request{{Name: "one", Arguments: `{"n":1}`}, {Name: "one", Arguments: `{"n":2}`}})
 			return tool.Result{Text: done[1].Text}, nil
 		}
 		r := h.With(local{tool.Spec{Name: "agent"}, agent}, local{tool.Spec{Name: "other"}, agent})
@@ -53,7 +53,7 @@ func TestAToolOfTheLoopsOwnHidesOneOfTheSameName(t *testing.T) {
 
 func TestAHeldCallOfAnAgentDoesNotWait(t *testing.T) {
 	h := newHarness(func(c *Config) { c.HoldWrites = true }, echo(tool.Spec{Name: "w", Labels: []string{tool.LabelWrites}}))
-	done := h.Inside("call_0", h.Emit).Run(t.Context(), 0, []Request{{Name: "w"}})
+	done := h.Inside("call_0", h.config.Emit).Run(t.Context(), 0, []Request{{Name: "w"}})
 	if done[0].Outcome != packet.OutcomeDenied || done[0].Text != "denied: comparing" || done[0].Held {
 		t.Errorf("%+v", done[0])
 	}

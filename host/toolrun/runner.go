@@ -69,7 +69,7 @@ type Facts interface {
 
 // Runner runs the calls of one model. It is safe for concurrent use.
 type Runner struct {
-	Config
+	config Config
 	byName map[string]tool.Tool
 	slots  chan struct{}
 	// kept counts the bytes of results that were kept.
@@ -90,7 +90,7 @@ func New(config Config) *Runner {
 		config.Parallel = DefaultParallel
 	}
 	r := &Runner{
-		Config: config, byName: map[string]tool.Tool{},
+		config: config, byName: map[string]tool.Tool{},
 		kept: &atomic.Int64{}, slots: make(chan struct{}, config.Parallel), perTool: map[string]chan struct{}{},
 	}
 	for _, t := range config.Tools {
@@ -148,10 +148,13 @@ func (r *Runner) Streams(name string) bool {
 	return t != nil && t.Spec().StreamArgs && t.Spec().Merge == ""
 }
 
+// NewCallID makes an id for a call that the runner is not asked to run.
+func (r *Runner) NewCallID() string { return r.config.NewID() }
+
 // Open opens the block of a call that is not complete yet and returns its id. Run
 // gets the call with that id when it is, else Abandon closes the block.
 func (r *Runner) Open(place packet.Placement, name string) (callID string) {
-	c := &call{runner: r, id: r.NewID(), name: name, place: place, tool: r.byName[name]}
+	c := &call{runner: r, id: r.config.NewID(), name: name, place: place, tool: r.byName[name]}
 	if c.tool != nil {
 		c.spec = c.tool.Spec()
 	}
@@ -161,7 +164,7 @@ func (r *Runner) Open(place packet.Placement, name string) (callID string) {
 
 // Abandon closes the block of a call that is not going to run.
 func (r *Runner) Abandon(place packet.Placement, outcome packet.Outcome) {
-	r.Emit.Emit(place, packet.SectionEnd{Outcome: outcome})
+	r.config.Emit.Emit(place, packet.SectionEnd{Outcome: outcome})
 }
 
 // Plan is the calls of one cycle, numbered and merged, before they run.
@@ -200,7 +203,7 @@ func (p *Plan) Run(ctx context.Context) []Done {
 	for i, c := range calls {
 		tabs[i] = c.place.TabIndex
 	}
-	r.Emit.Emit(packet.At(p.turn, tabs[0]), packet.TopLevelBranching{TurnIndex: p.turn, Tabs: tabs})
+	r.config.Emit.Emit(packet.At(p.turn, tabs[0]), packet.TopLevelBranching{TurnIndex: p.turn, Tabs: tabs})
 	for _, c := range calls {
 		c.announce()
 	}
@@ -230,10 +233,10 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 	}
 	for _, c := range calls {
 		if !c.opened {
-			c.id = r.NewID()
+			c.id = r.config.NewID()
 		}
 		if c.spec.Cites {
-			c.refs = r.Refs.Deal(RefsPerCall)
+			c.refs = r.config.Refs.Deal(RefsPerCall)
 		}
 	}
 	return calls
@@ -249,18 +252,18 @@ func (r *Runner) one(ctx context.Context, c *call) Done {
 		return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.", "The call was stopped before it began."), 0)
 	}
 	defer release()
-	if r.Facts != nil {
+	if r.config.Facts != nil {
 		writes := hasLabel(c.spec, tool.LabelWrites)
-		if err := r.Facts.CallStarted(ctx, journal.CallStarted{
+		if err := r.config.Facts.CallStarted(ctx, journal.CallStarted{
 			CallID: c.id, Parent: r.inner, Tool: c.spec.ID, Version: c.spec.PluginVersion, Writes: writes, Labels: c.met,
 		}); err != nil {
 			return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.", "The call was stopped before it began."), 0)
 		}
 	}
-	started := r.Now()
+	started := r.config.Now()
 	c.ran = true
 	result := c.invoke(ctx)
-	return c.end(ctx, result, r.Now().Sub(started))
+	return c.end(ctx, result, r.config.Now().Sub(started))
 }
 
 // refuse says why a call must not run, if so.
@@ -271,7 +274,7 @@ func (r *Runner) refuse(c *call) (tool.Result, bool) {
 		return unknownTool(c.name, names, more), true
 	case c.argumentsErr != nil:
 		return badArguments(c.spec, c.argumentsErr), true
-	case r.HoldWrites && hasLabel(c.spec, tool.LabelWrites):
+	case r.config.HoldWrites && hasLabel(c.spec, tool.LabelWrites):
 		c.held = r.inner == "" // nobody can have the call of an agent run later
 		return tool.Fail(tool.FailureDenied, "Held back while several models answer: it would change something.", "denied: comparing"), true
 	}
@@ -319,10 +322,10 @@ const namesToldOf = 40
 
 // names are the tools that a model may be told of, and how many more there are.
 func (r *Runner) names() (names []string, more int) {
-	for _, t := range r.Tools[:min(len(r.Tools), namesToldOf)] {
+	for _, t := range r.config.Tools[:min(len(r.config.Tools), namesToldOf)] {
 		names = append(names, t.Spec().Name)
 	}
-	return names, len(r.Tools) - len(names)
+	return names, len(r.config.Tools) - len(names)
 }
 
 func hasLabel(spec tool.Spec, label string) bool {

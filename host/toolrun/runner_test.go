@@ -139,7 +139,7 @@ func TestDocumentsOutsideTheRangeAreDroppedAndNamed(t *testing.T) {
 	if len(done[0].Documents) != 2 {
 		t.Errorf("kept %+v", done[0].Documents)
 	}
-	if _, ok := h.Config.Documents.Get(101); !ok {
+	if _, ok := h.config.Documents.Get(101); !ok {
 		t.Error("the new document cannot be cited")
 	}
 	h.contains(t, `"code":"documents_dropped"`, `\"Liar\", \"Far\"`)

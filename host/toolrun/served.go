@@ -12,20 +12,20 @@ import (
 // was asked left this machine, and what came back was written by strangers. query
 // is "" where the provider does not say what was asked.
 func (r *Runner) Served(place packet.Placement, name, query string, failed bool) {
-	id := r.NewID()
+	id := r.config.NewID()
 	arguments := []byte("{}")
 	if query != "" {
 		if data, err := json.Marshal(map[string]string{"query": query}); err == nil { // a string always encodes
 			arguments = data
 		}
 	}
-	r.Emit.Emit(place, packet.ToolStart{CallID: id, Tool: name, Title: name + " (run by the model's provider)",
+	r.config.Emit.Emit(place, packet.ToolStart{CallID: id, Tool: name, Title: name + " (run by the model's provider)",
 		Labels: []string{tool.LabelUntrustedContent, tool.LabelEgress}})
-	r.Emit.Emit(place, packet.ToolArgs{CallID: id, Arguments: arguments})
+	r.config.Emit.Emit(place, packet.ToolArgs{CallID: id, Arguments: arguments})
 	outcome := packet.OutcomeOK
 	if failed {
 		outcome = packet.OutcomeError
-		r.Emit.Emit(place, packet.ToolError{CallID: id, Kind: packet.ToolErrorKind(tool.FailureFailed), Message: "The provider could not do what it was asked."})
+		r.config.Emit.Emit(place, packet.ToolError{CallID: id, Kind: packet.ToolErrorKind(tool.FailureFailed), Message: "The provider could not do what it was asked."})
 	}
-	r.Emit.Emit(place, packet.SectionEnd{Outcome: outcome})
+	r.config.Emit.Emit(place, packet.SectionEnd{Outcome: outcome})
 }
