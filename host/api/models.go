@@ -14,6 +14,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 	"github.com/bulkhead-host/bulkhead/host/llm/trial"
 )
 
@@ -43,7 +44,7 @@ type modelBody struct {
 }
 
 func (b modelBody) config() config.Model {
-	return config.Model{Name: b.Name, Provider: config.Provider(b.Provider), BaseURL: b.BaseURL, Model: b.Model,
+	return config.Model{Name: b.Name, Provider: provider.Name(b.Provider), BaseURL: b.BaseURL, Model: b.Model,
 		APIKey: llm.NewKey(b.APIKey), ContextTokens: b.ContextTokens, NativeTools: config.NativeTools(b.NativeTools), Tuning: b.Tuning}
 }
 

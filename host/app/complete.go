@@ -10,6 +10,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/answer"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 	"github.com/bulkhead-host/bulkhead/sandbox/gate"
 )
@@ -45,7 +46,7 @@ func (c completer) Complete(ctx context.Context, q hostfunc.Question) (hostfunc.
 	if err != nil {
 		return hostfunc.Answer{}, gate.Errorf(gate.NotFound, "There is no model of that name.")
 	}
-	if m.Info().Provider == string(config.ProviderExtractive) {
+	if m.Info().Provider == string(provider.Extractive) {
 		return hostfunc.Answer{}, gate.Errorf(gate.Unavailable,
 			"The built-in model follows no instructions. Another one must be chosen.")
 	}

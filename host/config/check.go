@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // checker looks at a whole Config and collects sentences.
@@ -92,19 +94,20 @@ func (k *checker) model(path string, m *Model) {
 		k.add(path+".context_tokens", "%s.context_tokens must be a positive number", path)
 	}
 	k.oneOf(path+".native_tools", string(m.NativeTools), "auto", "yes", "no")
-	k.oneOf(path+".provider", string(m.Provider), "openai", "anthropic", "ollama", "extractive")
+	k.oneOf(path+".provider", string(m.Provider), provider.Names()...)
+	known, _ := provider.Get(m.Provider) // oneOf has told of one that is none
 	for _, mistake := range m.Tuning.Check(m.Provider) {
 		at := path + "." + mistake.Field
 		k.add(at, "%s %s", at, mistake.Says)
 	}
-	if m.Provider == ProviderExtractive {
+	if known.Builtin {
 		return
 	}
 	if m.Model == "" {
 		k.add(path+".model", "%s needs model, the endpoint's own name of the model", path)
 	}
-	if m.BaseURL == "" && m.Provider == ProviderOpenAI {
-		k.add(path+".base_url", "%s needs base_url, such as http://127.0.0.1:11434/v1", path)
+	if m.BaseURL == "" && known.BaseURL == "" && known.Name != "" {
+		k.add(path+".base_url", "%s needs base_url, such as %s", path, known.ExampleURL)
 	}
 	if m.BaseURL != "" {
 		k.baseURL(path+".base_url", m.BaseURL)

@@ -65,7 +65,7 @@ type Model struct {
 	// Name is what a person picks, unique; required.
 	Name string `yaml:"name"`
 	// Provider says how to talk to the endpoint; required.
-	Provider Provider `yaml:"provider"`
+	Provider provider.Name `yaml:"provider"`
 	// BaseURL is the endpoint's address, such as http://127.0.0.1:11434/v1.
 	// Required for openai; for ollama and anthropic the default is their usual
 	// address.
@@ -91,17 +91,6 @@ const (
 	EgressNone    Egress = "none"
 	EgressPublic  Egress = "public"
 	EgressPrivate Egress = "private"
-)
-
-// Provider is the kind of a model's endpoint.
-type Provider string
-
-// The providers that a file may name.
-const (
-	ProviderOpenAI     Provider = "openai"
-	ProviderAnthropic  Provider = "anthropic"
-	ProviderOllama     Provider = "ollama"
-	ProviderExtractive Provider = "extractive"
 )
 
 // NativeTools tells whether a model's own tool calling is used.

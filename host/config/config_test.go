@@ -115,7 +115,7 @@ func TestEachMistakeHasALineAndASentence(t *testing.T) {
 		{"bad origin", "allowed_origins:\n  - chat.example.org\n", "f, line 2: allowed_origins[0] must look like https://chat.example.org"},
 		{"no name", "models:\n  - provider: extractive\n", "f, line 2: models[0] needs a name"},
 		{"one name twice", "models:\n  - {name: a, provider: extractive}\n  - {name: a, provider: extractive}\n", `f, line 3: the name "a" is used by more than one model`},
-		{"unknown provider", "models:\n  - {name: a, model: m, provider: gpt, base_url: 'http://h/v1'}\n", "models[0].provider must be one of openai, anthropic, ollama, extractive"},
+		{"unknown provider", "models:\n  - {name: a, model: m, provider: gpt, base_url: 'http://h/v1'}\n", "models[0].provider must be one of openai, ollama, anthropic, extractive"},
 		{"no address", "models:\n  - {name: a, model: m, provider: openai}\n", "models[0] needs base_url"},
 		{"key in the address", "models:\n  - {name: a, model: m, provider: openai, base_url: 'http://u:" + key + "@h/v1'}\n", "a key belongs into api_key"},
 		{"negative window", "models:\n  - {name: a, provider: extractive, context_tokens: -1}\n", "must be a positive number"},

@@ -158,7 +158,7 @@ func build(in *file, where lines, r Resolver) (Config, []Mistake) {
 	for i, m := range in.Models {
 		at := fmt.Sprintf("models[%d].", i)
 		c.Models = append(c.Models, Model{
-			Name: m.Name, Provider: Provider(m.Provider),
+			Name: m.Name, Provider: provider.Name(m.Provider),
 			BaseURL: res.text(at+"base_url", m.BaseURL), Model: res.text(at+"model", m.Model),
 			APIKey: provider.NewKey(res.secret(at+"api_key", m.APIKey)), ContextTokens: m.ContextTokens,
 			NativeTools: NativeTools(m.NativeTools), Tuning: m.Tuning.Normal(),

@@ -19,7 +19,7 @@ type API string
 const (
 	APIAuto      API = "auto"
 	APIChat      API = "chat"
-	APIResponses API = "responses"
+	APIResponses API = provider.APIResponses
 )
 
 // Tuning are the settings of a model that are found out or have a good default
@@ -61,7 +61,7 @@ const maxTimeout = 24 * time.Hour
 var keepAlive = regexp.MustCompile(`^(-1|\d{1,9}|(\d{1,9}(ms|s|m|h))+)$`)
 
 // Check returns what is wrong with the settings for a provider.
-func (t Tuning) Check(p Provider) []FieldMistake {
+func (t Tuning) Check(p provider.Name) []FieldMistake {
 	var out []FieldMistake
 	add := func(field, says string, args ...any) {
 		out = append(out, FieldMistake{field, fmt.Sprintf(says, args...)})
@@ -79,15 +79,19 @@ func (t Tuning) Check(p Provider) []FieldMistake {
 	}
 	if !slices.Contains([]API{"", APIAuto, APIChat, APIResponses}, t.API) {
 		add("api", "must be one of auto, chat, responses")
-	} else if t.API != "" && t.API != APIAuto && p != ProviderOpenAI {
-		add("api", "is a setting of the provider openai only")
 	}
-	if t.NativeSearch && p != ProviderAnthropic && !(p == ProviderOpenAI && t.API == APIResponses) {
-		add("native_search", "needs the provider anthropic, or openai with api: responses")
+	for _, own := range []struct {
+		setting string
+		set     bool
+	}{
+		{provider.SettingAPI, t.API == APIChat || t.API == APIResponses}, {provider.SettingNativeSearch, t.NativeSearch},
+		{provider.SettingKeepAlive, t.KeepAlive != ""},
+	} {
+		if own.set && !provider.Takes(p, own.setting, string(t.API)) {
+			add(own.setting, "needs the provider %s", provider.Takers(own.setting))
+		}
 	}
-	if t.KeepAlive != "" && p != ProviderOllama {
-		add("keep_alive", "is a setting of the provider ollama only")
-	} else if t.KeepAlive != "" && !keepAlive.MatchString(t.KeepAlive) {
+	if provider.Takes(p, provider.SettingKeepAlive, "") && t.KeepAlive != "" && !keepAlive.MatchString(t.KeepAlive) {
 		add("keep_alive", "must look like 30m, or be -1 for ever")
 	}
 	for _, d := range t.timeouts() {

@@ -4,13 +4,16 @@
 // What comes in is the source tree, or packages made up by a test; what goes
 // out are sentences, one for each broken rule. The rules are those of
 // host/RATIONALE.md ("Who may know whom?") as data, so that a reader sees them
-// at once. The package imports no room.
+// at once; which library belongs to which provider is host/llm/provider's to say, the
+// only package of a room that is imported here.
 package rules
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // Module is the import path of the root module.
@@ -90,8 +93,18 @@ var boundaries = []boundary{
 	{sentence: "only what compares with the reference imports runtime/reference", except: []string{"runtime/reference", "host/bench", "=host/plugintool"},
 		forbid: []string{"runtime/reference"}},
 	{sentence: "only the command line knows cobra", except: []string{"host/cmd", "host/cli", "host/app"}, forbid: []string{"github.com/spf13/cobra"}},
-	{sentence: "only a provider's adapter knows its SDK", except: []string{"host/llm/openai"}, forbid: []string{"github.com/openai"}},
-	{sentence: "only a provider's adapter knows its SDK", except: []string{"host/llm/anthropic"}, forbid: []string{"github.com/anthropics"}},
+}
+
+// sdks are the boundaries of the providers' own libraries.
+func sdks() []boundary {
+	var out []boundary
+	for _, p := range provider.All {
+		if p.SDK != "" {
+			out = append(out, boundary{sentence: "only a provider's adapter knows its SDK",
+				except: []string{"host/llm/" + string(p.Name)}, forbid: []string{p.SDK}})
+		}
+	}
+	return out
 }
 
 // vague are the package names that say nothing of what is in the package.
@@ -118,7 +131,7 @@ func Check(packages []Package) []string {
 
 func checkImports(p Package, byPath map[string]Package) []string {
 	var broken []string
-	for _, b := range boundaries {
+	for _, b := range slices.Concat(boundaries, sdks()) {
 		if !b.binds(p.Path) {
 			continue
 		}

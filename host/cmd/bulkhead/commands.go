@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/cli"
 	"github.com/bulkhead-host/bulkhead/host/config"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // newRoot returns the whole command line.
@@ -261,7 +263,7 @@ func addModel(o *options) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&m.BaseURL, "base-url", "", "where the model server listens, such as http://127.0.0.1:11434/v1")
 	flags.StringVar(&m.Model, "model", "", "what the server calls the model (default NAME)")
-	flags.StringVar(&m.Provider, "provider", "openai", "openai, anthropic or ollama")
+	flags.StringVar(&m.Provider, "provider", string(provider.OpenAI), providerHelp())
 	flags.IntVar(&m.ContextTokens, "context-tokens", 0, "the size of the model's window in tokens")
 	flags.StringVar(&m.NativeTools, "native-tools", "", "auto, yes or no: the model's own tool calling")
 	tuning(flags, &m.Tuning)
@@ -285,15 +287,31 @@ func addModel(o *options) *cobra.Command {
 	return c
 }
 
+// providerHelp says which providers a model can have and where each is reached.
+func providerHelp() string {
+	var with []string
+	for _, p := range provider.Addable() {
+		said := "needs --base-url"
+		if p.BaseURL != "" {
+			said = "else at " + p.BaseURL
+		}
+		if p.WantsKey {
+			said += ", wants a key"
+		}
+		with = append(with, fmt.Sprintf("%s (%s)", p.Name, said))
+	}
+	return strings.Join(with, ", ")
+}
+
 // tuning adds a flag for each setting that is seldom needed.
 func tuning(flags *pflag.FlagSet, t *config.Tuning) {
 	flags.IntVar(&t.MaxOutputTokens, "max-output-tokens", 0, "how much one answer may take, in tokens")
 	flags.StringVar((*string)(&t.Reasoning), "reasoning", "", "auto, yes or no: whether it reasons before it answers")
 	flags.StringVar((*string)(&t.Vision), "vision", "", "auto, yes or no: whether it sees images")
 	flags.StringVar((*string)(&t.ParallelTools), "parallel-tools", "", "auto, yes or no: whether it may call several tools at once")
-	flags.BoolVar(&t.NativeSearch, "native-search", false, "give it the web search of its provider")
-	flags.StringVar((*string)(&t.API), "api", "", "auto, chat or responses: which interface of openai is used")
-	flags.StringVar(&t.KeepAlive, "keep-alive", "", "how long ollama keeps it in memory, such as 30m")
+	flags.BoolVar(&t.NativeSearch, "native-search", false, "give it the web search of its provider, for "+provider.Takers(provider.SettingNativeSearch))
+	flags.StringVar((*string)(&t.API), "api", "", "auto, chat or responses: which interface is used, for "+provider.Takers(provider.SettingAPI))
+	flags.StringVar(&t.KeepAlive, "keep-alive", "", "how long it stays in memory, such as 30m, for "+provider.Takers(provider.SettingKeepAlive))
 	flags.StringVar(&t.ConnectTimeout, "connect-timeout", "", "how long connecting may take (default 10s)")
 	flags.StringVar(&t.FirstTokenTimeout, "first-token-timeout", "", "how long the first token may take (default 3m)")
 	flags.StringVar(&t.IdleTimeout, "idle-timeout", "", "how long the answer may stand still (default 1m)")

@@ -26,20 +26,18 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
-// DefaultBaseURL is Anthropic's own API.
-const DefaultBaseURL = "https://api.anthropic.com"
-
 // Provider is what Info and Natives say.
-const Provider = "anthropic"
+const Provider = string(provider.Anthropic)
 
 // Config describes one model behind one endpoint.
 type Config struct {
 	// Name is what a person picks; required.
 	Name string
 	// BaseURL is the endpoint up to and without /v1/messages; a /v1 at its end is left
-	// out. Empty for DefaultBaseURL.
+	// out. Empty for Anthropic's own.
 	BaseURL string
 	// Model is the endpoint's name of the model; required.
 	Model string
@@ -98,7 +96,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Name == "" || cfg.Model == "" {
 		return nil, errors.New("a model needs a name and the endpoint's name of the model")
 	}
-	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cmp.Or(cfg.BaseURL, DefaultBaseURL), "/"), "/v1")
+	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cmp.Or(cfg.BaseURL, provider.BaseURL(provider.Anthropic)), "/"), "/v1")
 	if strings.HasSuffix(cfg.BaseURL, "/messages") {
 		return nil, errors.New("the base_url must end before /v1/messages")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm/cassette"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}, MaxOutputTokens: 9}
@@ -35,9 +36,9 @@ func said(t *testing.T, m llm.Model) string {
 // TestEachProviderHasItsAdapter plays a cassette of each to the model that the
 // catalog makes of a description.
 func TestEachProviderHasItsAdapter(t *testing.T) {
-	for provider, tc := range map[config.Provider]struct{ file, says string }{
-		config.ProviderAnthropic: {"../anthropic/testdata/cassettes/text.txtar", "The tide is high. Да 🙂"},
-		config.ProviderOllama:    {"../ollama/testdata/cassettes/text.txtar", "The tide is high. Да 🙂"},
+	for provider, tc := range map[provider.Name]struct{ file, says string }{
+		provider.Anthropic: {"../anthropic/testdata/cassettes/text.txtar", "The tide is high. Да 🙂"},
+		provider.Ollama:    {"../ollama/testdata/cassettes/text.txtar", "The tide is high. Да 🙂"},
 	} {
 		t.Run(string(provider), func(t *testing.T) {
 			tape, err := cassette.Load(tc.file)
@@ -81,7 +82,7 @@ func ollamaServer(t *testing.T) *httptest.Server {
 // TestAnOllamaThatIsFoundIsAskedAsOne: by its own API, which says the window.
 func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
 	server := ollamaServer(t)
-	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: config.ProviderOllama}}})
+	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: provider.Ollama}}})
 	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +104,14 @@ func TestAnOllamaThatIsFoundIsAddedAsOne(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		server := ollamaServer(t)
 		models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
-		c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: config.ProviderOllama}}})
+		c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: provider.Ollama}}})
 		if err := c.Refresh(t.Context(), anOperator); err != nil {
 			t.Fatal(err)
 		}
 		e := entries(c)[0]
 		add := config.Model{Name: e.Name, BaseURL: e.BaseURL, Model: e.Model}
 		if says {
-			add.Provider = config.Provider(e.Provider)
+			add.Provider = provider.Name(e.Provider)
 		}
 		if err := c.Add(anOperator, add); err != nil {
 			t.Fatal(err)
@@ -137,7 +138,7 @@ func TestWhatAnEndpointRefusesOutlivesTheProcess(t *testing.T) {
 	}
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
-	model := config.Model{Name: "m", Provider: config.ProviderOpenAI, BaseURL: server.URL(), Model: "x"}
+	model := config.Model{Name: "m", Provider: provider.OpenAI, BaseURL: server.URL(), Model: "x"}
 	for _, want := range []string{"one", "two"} {
 		models, closeStore := space(t, path)
 		c := open(t, catalog.Config{Storage: models, Models: []config.Model{model}})
@@ -171,7 +172,7 @@ func TestWhatAnEndpointRefusesIsForgotten(t *testing.T) {
 	})
 	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	defer closeStore()
-	first := config.Model{Name: "m", Provider: config.ProviderOpenAI, BaseURL: server.URL(), Model: "x"}
+	first := config.Model{Name: "m", Provider: provider.OpenAI, BaseURL: server.URL(), Model: "x"}
 	renamed, moved := first, first
 	renamed.Model = "y"
 	moved.BaseURL = strings.Replace(server.URL(), "127.0.0.1", "localhost", 1)
@@ -220,7 +221,7 @@ func TestSeldomSettingsOutliveTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
 	models, closeStore := space(t, path)
 	c := open(t, catalog.Config{Storage: models})
-	if err := c.Add(anOperator, config.Model{Name: "m", Provider: config.ProviderOllama,
+	if err := c.Add(anOperator, config.Model{Name: "m", Provider: provider.Ollama,
 		BaseURL: server.URL, Model: "x",
 		ContextTokens: 5000,
 		Tuning:        config.Tuning{Reasoning: llm.No, KeepAlive: "30m", IdleTimeout: "2m"}}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // Tx is one transaction of a Storage; it is the alias that every room declares
@@ -109,7 +110,7 @@ func (c *Catalog) revive(value []byte) (addedModel, error) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return addedModel{}, fmt.Errorf("read a stored model: %w", err)
 	}
-	m := config.Model{Name: s.Name, Provider: config.Provider(s.Provider), BaseURL: s.BaseURL, Model: s.Model,
+	m := config.Model{Name: s.Name, Provider: provider.Name(s.Provider), BaseURL: s.BaseURL, Model: s.Model,
 		APIKey: llm.NewKey(s.APIKey), ContextTokens: s.ContextTokens, NativeTools: config.NativeTools(s.NativeTools), Tuning: s.Tuning}
 	if slices.ContainsFunc(c.configured, func(o llm.Model) bool { return o.Info().Name == m.Name }) {
 		return addedModel{config: m}, ErrTaken
@@ -275,18 +276,19 @@ func (c *Catalog) Choose(p identity.Principal, name string) error {
 // checked returns m with its defaults, or a *MistakeError.
 func checked(m config.Model) (config.Model, error) {
 	m.Name, m.BaseURL, m.Model = strings.TrimSpace(m.Name), strings.TrimSpace(m.BaseURL), strings.TrimSpace(m.Model)
-	m.Provider = cmp.Or(m.Provider, config.ProviderOpenAI)
+	m.Provider = cmp.Or(m.Provider, provider.OpenAI)
 	m.Tuning = m.Tuning.Normal()
+	known, _ := provider.Get(m.Provider) // one that is none has no adapter, which says so
 	unshown := func(r rune) bool { return !unicode.IsPrint(r) }
 	switch {
 	case m.Name == "":
 		return m, &MistakeError{"name", "Give the model a name; it is what a person picks."}
 	case len(m.Name) > maxNameBytes || strings.ContainsFunc(m.Name, unshown):
 		return m, &MistakeError{"name", fmt.Sprintf("The name may have %d bytes, and only what can be shown.", maxNameBytes)}
-	case m.Provider == config.ProviderExtractive:
+	case known.Builtin:
 		return m, &MistakeError{"provider", "The extractive model is built in; there is no need to add it."}
-	case m.BaseURL == "" && m.Provider == config.ProviderOpenAI:
-		return m, &MistakeError{"base_url", "Say where the model server listens, such as http://127.0.0.1:11434/v1."}
+	case m.BaseURL == "" && known.BaseURL == "" && known.Name != "":
+		return m, &MistakeError{"base_url", "Say where the model server listens, such as " + known.ExampleURL + "."}
 	case m.Model == "":
 		return m, &MistakeError{"model", "Say what the server calls the model, such as qwen3:8b."}
 	case m.ContextTokens < 0:

@@ -10,6 +10,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
@@ -35,7 +36,7 @@ func TestAddedModelsOutliveTheProcess(t *testing.T) {
 	if err := c.Add(anOperator, big); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Add(anOperator, config.Model{Name: "alt", Provider: config.ProviderOllama, Model: "alt"}); err != nil {
+	if err := c.Add(anOperator, config.Model{Name: "alt", Provider: provider.Ollama, Model: "alt"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Choose(anOperator, "big"); err != nil {
@@ -115,7 +116,7 @@ func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 func TestWhatIsNoModelIsRefusedInWords(t *testing.T) {
 	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	defer closeStore()
-	c := open(t, catalog.Config{Storage: models, Models: []config.Model{{Name: "file", Provider: config.ProviderOpenAI, BaseURL: "http://127.0.0.1:1/v1", Model: "m"}}})
+	c := open(t, catalog.Config{Storage: models, Models: []config.Model{{Name: "file", Provider: provider.OpenAI, BaseURL: "http://127.0.0.1:1/v1", Model: "m"}}})
 	for _, tc := range []struct {
 		m     config.Model
 		field string
@@ -130,7 +131,7 @@ func TestWhatIsNoModelIsRefusedInWords(t *testing.T) {
 		{config.Model{Name: "a", BaseURL: "http://x/v1"}, "model"},
 		{config.Model{Name: "a", BaseURL: "http://x/v1", Model: "m", ContextTokens: -1}, "context_tokens"},
 		{config.Model{Name: "a", BaseURL: "http://x/v1", Model: "m", APIKey: llm.NewKey("a\r\nX: y")}, "api_key"},
-		{config.Model{Name: "a", Provider: config.ProviderExtractive}, "provider"},
+		{config.Model{Name: "a", Provider: provider.Extractive}, "provider"},
 	} {
 		var mistake *catalog.MistakeError
 		err := c.Add(anOperator, tc.m)

@@ -23,14 +23,12 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/extractive"
 	"github.com/bulkhead-host/bulkhead/host/llm/intext"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 	"github.com/bulkhead-host/bulkhead/sandbox/egress"
 )
 
 // ErrUnknown is returned when no model has the name.
 var ErrUnknown = errors.New("there is no model of that name")
-
-// DefaultOllama is where Ollama lists its models unless told otherwise.
-const DefaultOllama = "http://127.0.0.1:11434/v1"
 
 // Config is what a catalog is made of.
 type Config struct {
@@ -99,7 +97,7 @@ func New(cfg Config) (*Catalog, error) {
 		c.cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	for _, m := range cfg.Models {
-		if m.Provider == config.ProviderExtractive {
+		if known, _ := provider.Get(m.Provider); known.Builtin { // there is no other
 			c.builtin = extractive.Named(m.Name)
 			c.configured = append(c.configured, c.builtin)
 			continue

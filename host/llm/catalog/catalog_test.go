@@ -18,6 +18,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -126,7 +127,7 @@ func TestModelsOnThisMachineAreFound(t *testing.T) {
 	ollama := modelServer(t, "qwen3:8b", "nomic-embed-text", "shared", "bad\nname", "")
 	llama := modelServer(t, "/models/gemma.gguf", "shared")
 	c := open(t, catalog.Config{
-		Models: []config.Model{{Name: "mine", Provider: config.ProviderOllama, Model: "configured", BaseURL: strings.TrimSuffix(ollama.URL(), "/v1")}},
+		Models: []config.Model{{Name: "mine", Provider: provider.Ollama, Model: "configured", BaseURL: strings.TrimSuffix(ollama.URL(), "/v1")}},
 		Probe:  true,
 		Targets: []catalog.Target{
 			{Kind: "Ollama", BaseURL: ollama.URL()}, {Kind: "llama.cpp", BaseURL: llama.URL()}, {Kind: "none", BaseURL: nothing},
@@ -228,14 +229,14 @@ func TestASilentServerDelaysNoOne(t *testing.T) {
 }
 
 func TestConfiguredModels(t *testing.T) {
-	base := config.Model{Name: "a", Provider: config.ProviderOpenAI, Model: "m", BaseURL: "http://127.0.0.1:1/v1"}
+	base := config.Model{Name: "a", Provider: provider.OpenAI, Model: "m", BaseURL: "http://127.0.0.1:1/v1"}
 	mend := func(change func(*config.Model)) []config.Model {
 		m := base
 		change(&m)
 		return []config.Model{m}
 	}
 	for says, models := range map[string][]config.Model{
-		"before /v1/messages":     mend(func(m *config.Model) { m.Provider, m.BaseURL = config.ProviderAnthropic, "http://h/v1/messages" }),
+		"before /v1/messages":     mend(func(m *config.Model) { m.Provider, m.BaseURL = provider.Anthropic, "http://h/v1/messages" }),
 		"no provider":             mend(func(m *config.Model) { m.Provider = "other" }),
 		"api_key":                 mend(func(m *config.Model) { m.BaseURL = "http://u:p@host/v1" }),
 		"belongs to the built-in": mend(func(m *config.Model) { m.Name = "extractive" }),
@@ -245,7 +246,7 @@ func TestConfiguredModels(t *testing.T) {
 		}
 	}
 	c := open(t, catalog.Config{
-		Models:       []config.Model{base, {Name: "quotes", Provider: config.ProviderExtractive}},
+		Models:       []config.Model{base, {Name: "quotes", Provider: provider.Extractive}},
 		DefaultModel: "quotes",
 	})
 	if got := names(c); got != "a, quotes" || c.Default() != "quotes" {

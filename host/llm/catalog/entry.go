@@ -10,6 +10,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // Origin is where a model comes from.
@@ -74,7 +75,7 @@ func (c *Catalog) entries() []Entry {
 func entryOf(m llm.Model, origin Origin, cfg config.Model) Entry {
 	e := Entry{Info: m.Info(), Origin: origin, BaseURL: cfg.BaseURL, HasKey: !cfg.APIKey.IsZero()}
 	e.BaseURL = baseOf(cfg)
-	if cfg.Provider == config.ProviderExtractive {
+	if cfg.Provider == provider.Extractive {
 		e.Origin = Builtin
 	}
 	return e
@@ -118,8 +119,8 @@ func (c *Catalog) Offers(ctx context.Context, p identity.Principal, m config.Mod
 	}
 	m.BaseURL = strings.TrimSpace(m.BaseURL)
 	baseURL := strings.TrimRight(baseOf(m), "/")
-	if m.Provider == config.ProviderOllama || m.Provider == config.ProviderAnthropic && !strings.HasSuffix(baseURL, "/v1") {
-		baseURL += "/v1"
+	if below := kinds[m.Provider].listedBelow; !strings.HasSuffix(baseURL, below) {
+		baseURL += below
 	}
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {

@@ -9,12 +9,13 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 func TestAModelWithoutNativeToolsIsToldOfThemInThePrompt(t *testing.T) {
 	server := modelServer(t, "m")
 	server.Add(llmtest.Answer().Text("ok"))
-	c := open(t, catalog.Config{Models: []config.Model{{Name: "plain", Provider: config.ProviderOpenAI, BaseURL: server.URL(), Model: "m", NativeTools: config.NativeToolsNo}}})
+	c := open(t, catalog.Config{Models: []config.Model{{Name: "plain", Provider: provider.OpenAI, BaseURL: server.URL(), Model: "m", NativeTools: config.NativeToolsNo}}})
 	m, err := c.Get("plain")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // Target is an address at which a model server may be found.
@@ -25,14 +26,14 @@ type Target struct {
 	// BaseURL is its OpenAI-compatible address, ending in /v1.
 	BaseURL string
 	// Provider is how its models are asked; "" stands for openai.
-	Provider config.Provider
+	Provider provider.Name
 }
 
 // DefaultTargets are the two addresses that the host looks at.
 func DefaultTargets() []Target {
 	return []Target{
-		{"Ollama", DefaultOllama, config.ProviderOllama},
-		{"llama.cpp", "http://127.0.0.1:8080/v1", config.ProviderOpenAI},
+		{"Ollama", provider.BaseURL(provider.Ollama) + kinds[provider.Ollama].listedBelow, provider.Ollama},
+		{"llama.cpp", "http://127.0.0.1:8080/v1", provider.OpenAI},
 	}
 }
 
@@ -81,19 +82,17 @@ func (c *Catalog) ask(ctx context.Context, target Target) ([]string, error) {
 	return c.list(ctx, target.Provider, target.BaseURL, llm.Key{})
 }
 
-// list asks a server for the models that it has.
-func (c *Catalog) list(ctx context.Context, provider config.Provider, baseURL string, apiKey llm.Key) ([]string, error) {
+// list asks a server of a provider for the models that it has.
+func (c *Catalog) list(ctx context.Context, of provider.Name, baseURL string, apiKey llm.Key) ([]string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/models", nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("User-Agent", "bulkhead")
 	req.Header.Set("Accept", "application/json")
-	switch {
-	case provider == config.ProviderAnthropic:
-		req.Header.Set("Anthropic-Version", "2023-06-01")
-		req.Header.Set("X-Api-Key", apiKey.Reveal())
-	case !apiKey.IsZero():
+	if sign := kinds[of].sign; sign != nil {
+		sign(req.Header, apiKey)
+	} else if !apiKey.IsZero() {
 		req.Header.Set("Authorization", "Bearer "+apiKey.Reveal())
 	}
 	res, err := c.client(baseURL).Do(req)
@@ -183,7 +182,7 @@ func (c *Catalog) found(target Target, k, name, model string) (probed, error) {
 	}
 	address := strings.TrimPrefix(key(target.BaseURL, ""), "//")
 	c.cfg.Logger.Info("found a model", "model", name, "at", address)
-	m, err := c.adapter(config.Model{Name: name, Provider: cmp.Or(target.Provider, config.ProviderOpenAI), BaseURL: target.BaseURL, Model: model})
+	m, err := c.adapter(config.Model{Name: name, Provider: cmp.Or(target.Provider, provider.OpenAI), BaseURL: target.BaseURL, Model: model})
 	if err != nil {
 		return probed{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
@@ -21,18 +22,18 @@ const testKey = "sk-very-hidden"
 
 // asked is one way to ask a provider.
 type asked struct {
-	provider config.Provider
+	provider provider.Name
 	api      config.API
 }
 
 var providers = map[string]asked{
-	"openai": {config.ProviderOpenAI, config.APIChat}, "responses": {config.ProviderOpenAI, config.APIResponses},
-	"anthropic": {config.ProviderAnthropic, ""}, "ollama": {config.ProviderOllama, ""},
+	"openai": {provider.OpenAI, config.APIChat}, "responses": {provider.OpenAI, config.APIResponses},
+	"anthropic": {provider.Anthropic, ""}, "ollama": {provider.Ollama, ""},
 }
 
 // model is a model of that provider at base.
 func (a asked) model(base string) config.Model {
-	if a.provider == config.ProviderOpenAI {
+	if a.provider == provider.OpenAI {
 		base += "/v1"
 	}
 	return config.Model{Name: "m", Provider: a.provider, BaseURL: base, Model: "tide-model", APIKey: llm.NewKey(testKey), Tuning: config.Tuning{API: a.api}}

@@ -28,14 +28,12 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
 	"github.com/bulkhead-host/bulkhead/host/llm/intext"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
-// DefaultBaseURL is where Ollama listens unless told otherwise.
-const DefaultBaseURL = "http://127.0.0.1:11434"
-
 // Provider is what Info and Natives say.
-const Provider = "ollama"
+const Provider = string(provider.Ollama)
 
 // DefaultContextTokens is the size of the window where neither the operator nor
 // the model's file says one. The server takes memory for all of it.
@@ -46,7 +44,7 @@ type Config struct {
 	// Name is what a person picks; required.
 	Name string
 	// BaseURL is the server's address; a /v1 or /api at its end is left out. Empty for
-	// DefaultBaseURL.
+	// the usual one.
 	BaseURL string
 	// Model is the server's name of the model; required.
 	Model string
@@ -127,9 +125,9 @@ func New(cfg Config) (*Model, error) {
 }
 
 // Base returns a server's own address: without the path of one of its APIs, and
-// DefaultBaseURL for none.
+// the usual one for none.
 func Base(baseURL string) string {
-	base := strings.TrimRight(cmp.Or(baseURL, DefaultBaseURL), "/")
+	base := strings.TrimRight(cmp.Or(baseURL, provider.BaseURL(provider.Ollama)), "/")
 	for _, path := range []string{"/v1", "/api"} {
 		base = strings.TrimSuffix(base, path)
 	}

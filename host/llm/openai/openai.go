@@ -24,6 +24,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/llm/endpoint"
+	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 )
 
 // Model is one model behind one endpoint. It is safe for concurrent use.
@@ -62,7 +63,7 @@ func New(cfg Config) (*Model, error) {
 		}
 	}
 	if cfg.Provider == "" {
-		cfg.Provider = "openai"
+		cfg.Provider = string(provider.OpenAI)
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return "call_" + rand.Text() }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { tuned, untuned } from './tuning';
+import { PROVIDERS, tuned as tunedFor, untuned, type Tuning } from './tuning';
+
+const tuned = (name: string, t: Tuning) => tunedFor(PROVIDERS.find((p) => p.name === name) ?? PROVIDERS[0], t);
 
 describe('tuned', () => {
   it('says nothing of what was left alone', () => {
