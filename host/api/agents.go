@@ -127,7 +127,7 @@ func agentFault(err error) error {
 
 // listAgents lists the agents that a message may go to, by name.
 func (s *Server) listAgents(c *fiber.Ctx) error {
-	list, err := s.cfg.Store.Agents(s.ctx, whoOf(c).Principal)
+	list, err := s.cfg.Store.Agents().List(s.ctx, whoOf(c).Principal)
 	if err = s.readable(err); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *Server) postAgent(c *fiber.Ctx) error {
 	}
 	var record store.Agent
 	change(&record)
-	a, err := s.cfg.Store.CreateAgent(s.ctx, whoOf(c).Principal, record)
+	a, err := s.cfg.Store.Agents().Create(s.ctx, whoOf(c).Principal, record)
 	if err != nil {
 		return agentFault(err)
 	}
@@ -168,7 +168,7 @@ func (s *Server) patchAgent(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.cfg.Store.ChangeAgent(s.ctx, whoOf(c).Principal, c.Params("id"), change)
+	a, err := s.cfg.Store.Agents().Change(s.ctx, whoOf(c).Principal, c.Params("id"), change)
 	if err != nil {
 		return agentFault(err)
 	}
@@ -183,7 +183,7 @@ func (s *Server) patchAgent(c *fiber.Ctx) error {
 // deleteAgent removes an agent. Its answers stay.
 func (s *Server) deleteAgent(c *fiber.Ctx) error {
 	id := c.Params("id")
-	if err := s.cfg.Store.DeleteAgent(s.ctx, whoOf(c).Principal, id); err != nil {
+	if err := s.cfg.Store.Agents().Delete(s.ctx, whoOf(c).Principal, id); err != nil {
 		return agentFault(err)
 	}
 	s.hub.Broadcast(Event{Topic: TopicAgent, ID: id, Change: "removed"})

@@ -49,7 +49,7 @@ func (s *Server) authenticate(c *fiber.Ctx) error {
 func (s *Server) callerOf(c *fiber.Ctx) (caller, error) {
 	if isLocal(c) {
 		name := c.Get(userHeader, store.OwnerName)
-		user, err := s.cfg.Store.UserByName(s.ctx, name)
+		user, err := s.cfg.Store.Users().ByName(s.ctx, name)
 		if errors.Is(err, store.ErrNotFound) {
 			return caller{}, fault.New(fault.UnknownUser, "There is no user of the name "+clip(name, 80)+".")
 		}
@@ -59,7 +59,7 @@ func (s *Server) callerOf(c *fiber.Ctx) (caller, error) {
 	if cookie == "" {
 		return caller{}, signedOut()
 	}
-	user, err := s.cfg.Store.UserByCookie(s.ctx, cookie)
+	user, err := s.cfg.Store.SignIns().UserByCookie(s.ctx, cookie)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExpired) {
 		return caller{}, signedOut()
 	}
@@ -94,7 +94,7 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 	if c.Method() != fiber.MethodGet {
 		return fault.Of(fault.MethodNotAllowed)
 	}
-	cookie, _, err := s.cfg.Store.RedeemLink(s.ctx, c.Query("token"))
+	cookie, _, err := s.cfg.Store.SignIns().RedeemLink(s.ctx, c.Query("token"))
 	switch {
 	case errors.Is(err, store.ErrBadLink):
 		return sorry(c, "This sign-in link is not valid, or it was used already. Ask an operator for a new one; bulkhead user link NAME prints it.")
@@ -133,7 +133,7 @@ func sorry(c *fiber.Ctx, sentence string) error {
 func (s *Server) signOut(c *fiber.Ctx) error {
 	who := whoOf(c)
 	if who.cookie != "" {
-		if err := s.cfg.Store.RevokeCookie(s.ctx, who.Principal, who.cookie); err != nil {
+		if err := s.cfg.Store.SignIns().RevokeCookie(s.ctx, who.Principal, who.cookie); err != nil {
 			return err
 		}
 		s.closeSockets(func(k caller) bool { return k.cookie == who.cookie })
@@ -144,7 +144,7 @@ func (s *Server) signOut(c *fiber.Ctx) error {
 
 // Link makes a one-time sign-in link for a user. It is for operators and the host.
 func (s *Server) Link(ctx context.Context, p identity.Principal, user store.User) (Link, error) {
-	token, expires, err := s.cfg.Store.CreateLink(ctx, p, user.ID, linkLifetime)
+	token, expires, err := s.cfg.Store.SignIns().CreateLink(ctx, p, user.ID, linkLifetime)
 	if err != nil {
 		return Link{}, err
 	}

@@ -59,7 +59,7 @@ func newHouse(t *testing.T) *house {
 	for _, name := range callers[1:] {
 		h.become(name, name == op)
 		h.cookies[name] = h.cookie
-		user, err := h.store.UserByName(t.Context(), name)
+		user, err := h.store.Users().ByName(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,19 +74,19 @@ func (h *house) name() string { h.made++; return fmt.Sprintf("name-%d", h.made) 
 func (h *house) furnish(name string) belongings {
 	h.t.Helper()
 	ctx, p := h.t.Context(), h.people[name]
-	begun, err := h.store.BeginRun(ctx, p, store.BeginRun{Text: "Are you there?", Models: []string{"scripted"}})
+	begun, err := h.store.Runs().Begin(ctx, p, store.BeginRun{Text: "Are you there?", Models: []string{"scripted"}})
 	if err == nil {
 		answer := store.AnswerState{ID: begun.Responses[0].ID, Status: store.StatusCompleted}
-		err = h.store.FinishRun(ctx, begun.Run.ID, store.Finish{StopReason: store.StatusCompleted, Epoch: 1,
+		err = h.store.Runs().Finish(ctx, begun.Run.ID, store.Finish{StopReason: store.StatusCompleted, Epoch: 1,
 			Answers: []store.AnswerState{answer}})
 	}
-	doc, err1 := h.store.PutDocument(ctx, p, store.DocumentRecord{URI: h.name()}, []byte("the tide"))
-	memory, _, err2 := h.store.AddMemory(ctx, p, store.Memory{Text: h.name()})
-	file, err3 := h.store.AddFile(ctx, p, store.File{Name: "a.txt"}, []byte("text"))
-	picture, err4 := h.store.AddPicture(ctx, p, store.File{Name: "a.png", MediaType: "image/png", Width: 1, Height: 1},
+	doc, err1 := h.store.Documents().Put(ctx, p, store.DocumentRecord{URI: h.name()}, []byte("the tide"))
+	memory, _, err2 := h.store.Memories().Add(ctx, p, store.Memory{Text: h.name()})
+	file, err3 := h.store.Files().Add(ctx, p, store.File{Name: "a.txt"}, []byte("text"))
+	picture, err4 := h.store.Files().AddPicture(ctx, p, store.File{Name: "a.png", MediaType: "image/png", Width: 1, Height: 1},
 		[]byte("picture"))
-	agent, err5 := h.store.CreateAgent(ctx, anOperator, store.Agent{Name: h.name()})
-	user, err6 := h.store.CreateUser(ctx, anOperator, h.name(), false)
+	agent, err5 := h.store.Agents().Create(ctx, anOperator, store.Agent{Name: h.name()})
+	user, err6 := h.store.Users().Create(ctx, anOperator, h.name(), false)
 	model := modelBody{Name: h.name(), BaseURL: "http://127.0.0.1:1/v1", Model: "x"}
 	err7 := h.models.Add(anOperator, model.config())
 	if err := errors.Join(err, err1, err2, err3, err4, err5, err6, err7); err != nil {
@@ -100,17 +100,17 @@ func (h *house) furnish(name string) belongings {
 func (h *house) state() string {
 	h.t.Helper()
 	ctx, p := h.t.Context(), h.people[ann]
-	sessions, err1 := h.store.Sessions(ctx, p, 0, "")
+	sessions, err1 := h.store.Sessions().List(ctx, p, 0, "")
 	var messages []store.Message
 	for _, s := range sessions {
-		more, err := h.store.Messages(ctx, p, s.ID)
+		more, err := h.store.Messages().List(ctx, p, s.ID)
 		err1, messages = errors.Join(err1, err), append(messages, more...)
 	}
-	docs, err2 := h.store.Documents(ctx, p)
-	memories, err3 := h.store.Memories(ctx, p)
-	files, err4 := h.store.Files(ctx, p)
-	agents, err5 := h.store.Agents(ctx, p)
-	users, err6 := h.store.Users(ctx, anOperator)
+	docs, err2 := h.store.Documents().List(ctx, p)
+	memories, err3 := h.store.Memories().List(ctx, p)
+	files, err4 := h.store.Files().List(ctx, p)
+	agents, err5 := h.store.Agents().List(ctx, p)
+	users, err6 := h.store.Users().List(ctx, anOperator)
 	models, err7 := h.models.Entries(anOperator)
 	all := []any{sessions, messages, docs, memories, files, agents, users, models, h.models.Default()}
 	data, err8 := json.Marshal(all)
@@ -338,7 +338,7 @@ func TestRoutesTakeWhomTheRulesTake(t *testing.T) {
 // TestALinkSignsInItsUserOnce is the route of redeemed links.
 func TestALinkSignsInItsUserOnce(t *testing.T) {
 	h := newHouse(t)
-	token, _, err := h.store.CreateLink(t.Context(), anOperator, h.people[eve].UserID(), time.Hour)
+	token, _, err := h.store.SignIns().CreateLink(t.Context(), anOperator, h.people[eve].UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +453,7 @@ func TestPrincipalsSayHowTheyCame(t *testing.T) {
 	h.client = &http.Client{Transport: local, Timeout: patience}
 	h.cookie = ""
 	h.fails(h.request("POST", apiRoot+"/runs/none/stop", "", userHeader, ann), http.StatusNotFound, "unknown_run")
-	user, err := h.store.UserByName(t.Context(), ann)
+	user, err := h.store.Users().ByName(t.Context(), ann)
 	if err != nil || len(turns.by) != 2 {
 		t.Fatalf("%d asked, %v", len(turns.by), err)
 	}

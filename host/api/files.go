@@ -75,7 +75,7 @@ func fileFault(err error) error {
 
 // listFiles lists a person's attached files, the newest first.
 func (s *Server) listFiles(c *fiber.Ctx) error {
-	list, err := s.cfg.Store.Files(s.ctx, whoOf(c).Principal)
+	list, err := s.cfg.Store.Files().List(s.ctx, whoOf(c).Principal)
 	if err = s.readable(err); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *Server) takeFile(who caller, upload *multipart.FileHeader) (store.File,
 	if err != nil {
 		return store.File{}, fileFault(err)
 	}
-	kept, err := s.cfg.Store.AddFile(s.ctx, who.Principal, store.File{Name: text.Name, MediaType: text.MediaType, Encoding: text.Encoding,
+	kept, err := s.cfg.Store.Files().Add(s.ctx, who.Principal, store.File{Name: text.Name, MediaType: text.MediaType, Encoding: text.Encoding,
 		SHA256: digest, Bytes: int64(len(data))}, []byte(text.Text))
 	return kept, fileFault(err)
 }
@@ -141,21 +141,21 @@ func (s *Server) takePicture(who caller, name, digest string, data []byte) (stor
 	if err != nil {
 		return store.File{}, err
 	}
-	return s.cfg.Store.AddPicture(s.ctx, who.Principal, store.File{Name: name, MediaType: seen.MediaType, SHA256: digest,
+	return s.cfg.Store.Files().AddPicture(s.ctx, who.Principal, store.File{Name: name, MediaType: seen.MediaType, SHA256: digest,
 		Width: seen.Width, Height: seen.Height}, data)
 }
 
 // getFile returns a file, with its text unless it is a picture.
 func (s *Server) getFile(c *fiber.Ctx) error {
 	who, id := whoOf(c), c.Params("id")
-	f, err := s.cfg.Store.File(s.ctx, who.Principal, id)
+	f, err := s.cfg.Store.Files().Get(s.ctx, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
 	}
 	if f.Picture() {
 		return c.JSON(viewFile(f))
 	}
-	data, err := s.cfg.Store.FileText(s.ctx, who.Principal, id)
+	data, err := s.cfg.Store.Files().Text(s.ctx, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
 	}
@@ -169,14 +169,14 @@ func (s *Server) getFile(c *fiber.Ctx) error {
 // may do nothing with it but show it.
 func (s *Server) getPicture(c *fiber.Ctx) error {
 	who, id := whoOf(c), c.Params("id")
-	f, err := s.cfg.Store.File(s.ctx, who.Principal, id)
+	f, err := s.cfg.Store.Files().Get(s.ctx, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
 	}
 	if !slices.Contains(picture.MediaTypes(), f.MediaType) {
 		return fault.New(fault.UnknownFile, "This file is no picture.")
 	}
-	data, err := s.cfg.Store.FilePicture(s.ctx, who.Principal, id)
+	data, err := s.cfg.Store.Files().Picture(s.ctx, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
 	}
@@ -188,9 +188,9 @@ func (s *Server) getPicture(c *fiber.Ctx) error {
 // deleteFile deletes a file for good; messages keep its name.
 func (s *Server) deleteFile(c *fiber.Ctx) error {
 	who, id := whoOf(c), c.Params("id")
-	f, err := s.cfg.Store.File(s.ctx, who.Principal, id)
+	f, err := s.cfg.Store.Files().Get(s.ctx, who.Principal, id)
 	if err == nil {
-		err = s.cfg.Store.DeleteFile(s.ctx, who.Principal, id)
+		err = s.cfg.Store.Files().Delete(s.ctx, who.Principal, id)
 	}
 	if err != nil {
 		return fileFault(err)
@@ -216,7 +216,7 @@ func (s *Server) filesHere(who caller, messages []turn.Message) map[string]bool 
 	for _, m := range messages {
 		for _, r := range m.Files {
 			if _, seen := here[r.ID]; !seen {
-				_, err := s.cfg.Store.File(s.ctx, who.Principal, r.ID)
+				_, err := s.cfg.Store.Files().Get(s.ctx, who.Principal, r.ID)
 				here[r.ID] = !errors.Is(err, store.ErrNotFound)
 			}
 		}

@@ -131,14 +131,14 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	var err error
 	h.store, err = store.Open(filepath.Join(dir, "bulkhead.db"), store.Options{})
 	must(err)
-	owner, _, err := h.store.EnsureOwner(t.Context())
+	owner, _, err := h.store.Users().EnsureOwner(t.Context())
 	must(err)
 	h.model, err = llmtest.Start()
 	must(err)
 	models := egress.ModelClient(h.model.URL())
 	model, err := openai.New(openai.Config{Name: "scripted", Provider: "openai", BaseURL: h.model.URL(), Model: "scripted", HTTPClient: models})
 	must(err)
-	base, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"), Documents: h.store})
+	base, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"), Documents: h.store.Documents(), People: h.store.Users()})
 	must(err)
 	hub := new(Hub)
 	records, err := journal.Open(t.Context(), h.store.DB(), journal.Options{Tick: time.Millisecond})
@@ -163,9 +163,9 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 		}
 		served <- err
 	}()
-	token, _, err := h.store.CreateLink(t.Context(), anOperator, owner.ID, time.Hour)
+	token, _, err := h.store.SignIns().CreateLink(t.Context(), anOperator, owner.ID, time.Hour)
 	must(err)
-	h.cookie, _, err = h.store.RedeemLink(t.Context(), token)
+	h.cookie, _, err = h.store.SignIns().RedeemLink(t.Context(), token)
 	must(err)
 	h.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{}, Timeout: patience}
 	t.Cleanup(func() {

@@ -55,7 +55,7 @@ func memoryFault(err error) error {
 
 // listMemories lists what is remembered about the person, the newest first.
 func (s *Server) listMemories(c *fiber.Ctx) error {
-	list, err := s.cfg.Store.Memories(s.ctx, whoOf(c).Principal)
+	list, err := s.cfg.Store.Memories().List(s.ctx, whoOf(c).Principal)
 	if err = s.readable(err); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) postMemory(c *fiber.Ctx) error {
 	}
 	who := whoOf(c)
 	written := store.Memory{Text: b.Text, Plugin: b.Plugin, Labels: b.labels()}
-	m, added, err := s.cfg.Store.AddMemory(s.ctx, who.Principal, written)
+	m, added, err := s.cfg.Store.Memories().Add(s.ctx, who.Principal, written)
 	if err != nil {
 		return memoryFault(err)
 	}
@@ -92,7 +92,7 @@ func (s *Server) patchMemory(c *fiber.Ctx) error {
 		return err
 	}
 	who := whoOf(c)
-	m, err := s.cfg.Store.UpdateMemory(s.ctx, who.Principal, c.Params("id"), b.Text, b.Plugin, b.labels())
+	m, err := s.cfg.Store.Memories().Update(s.ctx, who.Principal, c.Params("id"), b.Text, b.Plugin, b.labels())
 	if err != nil {
 		return memoryFault(err)
 	}
@@ -103,7 +103,7 @@ func (s *Server) patchMemory(c *fiber.Ctx) error {
 // deleteMemory forgets a memory for good.
 func (s *Server) deleteMemory(c *fiber.Ctx) error {
 	who := whoOf(c)
-	m, err := s.cfg.Store.DeleteMemory(s.ctx, who.Principal, c.Params("id"))
+	m, err := s.cfg.Store.Memories().Delete(s.ctx, who.Principal, c.Params("id"))
 	if err != nil {
 		return memoryFault(err)
 	}

@@ -121,13 +121,13 @@ func TestOnlyOperatorsChangeModels(t *testing.T) {
 // signedIn adds a user without rights and returns what their browser has.
 func (h *testHost) signedIn(name string) string {
 	h.t.Helper()
-	user, err := h.store.CreateUser(h.t.Context(), anOperator, name, false)
+	user, err := h.store.Users().Create(h.t.Context(), anOperator, name, false)
 	var token, cookie string
 	if err == nil {
-		token, _, err = h.store.CreateLink(h.t.Context(), anOperator, user.ID, time.Hour)
+		token, _, err = h.store.SignIns().CreateLink(h.t.Context(), anOperator, user.ID, time.Hour)
 	}
 	if err == nil {
-		cookie, _, err = h.store.RedeemLink(h.t.Context(), token)
+		cookie, _, err = h.store.SignIns().RedeemLink(h.t.Context(), token)
 	}
 	if err != nil {
 		h.t.Fatal(err)

@@ -18,15 +18,15 @@ import (
 // become signs in as a new user.
 func (h *testHost) become(name string, operator bool) {
 	h.t.Helper()
-	user, err := h.store.CreateUser(h.t.Context(), anOperator, name, operator)
+	user, err := h.store.Users().Create(h.t.Context(), anOperator, name, operator)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	token, _, err := h.store.CreateLink(h.t.Context(), anOperator, user.ID, time.Hour)
+	token, _, err := h.store.SignIns().CreateLink(h.t.Context(), anOperator, user.ID, time.Hour)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if h.cookie, _, err = h.store.RedeemLink(h.t.Context(), token); err != nil {
+	if h.cookie, _, err = h.store.SignIns().RedeemLink(h.t.Context(), token); err != nil {
 		h.t.Fatal(err)
 	}
 }

@@ -71,7 +71,7 @@ func (h *testHost) waitFor(run string) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
-	owner, err := h.store.UserByName(ctx, "owner")
+	owner, err := h.store.Users().ByName(ctx, "owner")
 	if err == nil {
 		err = h.turns.Wait(ctx, owner.Principal(identity.Command), run)
 	}

@@ -15,7 +15,7 @@ import (
 
 // runOf returns the run of the address.
 func (s *Server) runOf(c *fiber.Ctx) (store.Run, error) {
-	run, err := s.cfg.Store.Run(s.ctx, whoOf(c).Principal, c.Params("run"))
+	run, err := s.cfg.Store.Runs().Get(s.ctx, whoOf(c).Principal, c.Params("run"))
 	if errors.Is(err, store.ErrNotFound) {
 		return run, fault.Of(fault.UnknownRun)
 	}

@@ -87,7 +87,7 @@ func (s *Server) listSessions(c *fiber.Ctx) error {
 	}
 	limit = min(max(limit, 1), maxPage)
 	who := whoOf(c)
-	list, err := s.cfg.Store.Sessions(s.ctx, who.Principal, int(limit)+1, c.Query("before"))
+	list, err := s.cfg.Store.Sessions().List(s.ctx, who.Principal, int(limit)+1, c.Query("before"))
 	if err = s.readable(err); err != nil {
 		return sessionFault(err)
 	}
@@ -103,7 +103,7 @@ func (s *Server) listSessions(c *fiber.Ctx) error {
 
 // liveRunOf returns the live run of a session, "" where it has none.
 func (s *Server) liveRunOf(ctx context.Context, who caller, session string) string {
-	run, err := s.cfg.Store.LiveRun(ctx, who.Principal, session)
+	run, err := s.cfg.Store.Runs().Live(ctx, who.Principal, session)
 	if err != nil {
 		return ""
 	}
@@ -132,7 +132,7 @@ func sessionFault(err error) error {
 // getSession returns a conversation with the whole tree of its messages.
 func (s *Server) getSession(c *fiber.Ctx) error {
 	who, id := whoOf(c), c.Params("id")
-	session, err := s.cfg.Store.Session(s.ctx, who.Principal, id)
+	session, err := s.cfg.Store.Sessions().Get(s.ctx, who.Principal, id)
 	if err != nil {
 		return sessionFault(err)
 	}
@@ -184,10 +184,10 @@ func (s *Server) patchSession(c *fiber.Ctx) error {
 	var session store.Session
 	var err error
 	if b.Title != nil {
-		session, err = s.cfg.Store.RenameSession(s.ctx, who.Principal, id, *b.Title)
+		session, err = s.cfg.Store.Sessions().Rename(s.ctx, who.Principal, id, *b.Title)
 	}
 	if err == nil && b.Pinned != nil {
-		session, err = s.cfg.Store.PinSession(s.ctx, who.Principal, id, *b.Pinned)
+		session, err = s.cfg.Store.Sessions().Pin(s.ctx, who.Principal, id, *b.Pinned)
 	}
 	if err != nil {
 		return sessionFault(err)
@@ -199,7 +199,7 @@ func (s *Server) patchSession(c *fiber.Ctx) error {
 // deleteSession deletes a conversation and all that belongs to it.
 func (s *Server) deleteSession(c *fiber.Ctx) error {
 	who, id := whoOf(c), c.Params("id")
-	if err := s.cfg.Store.DeleteSession(s.ctx, who.Principal, id); err != nil {
+	if err := s.cfg.Store.Sessions().Delete(s.ctx, who.Principal, id); err != nil {
 		return sessionFault(err)
 	}
 	s.publish(who, TopicSession, id, "removed")
@@ -217,7 +217,7 @@ func (s *Server) selectMessage(ctx context.Context, who caller, requestID, id st
 		s.publishRun(who, ack)
 		return ack, true, nil
 	}
-	if m, err := s.cfg.Store.Message(ctx, who.Principal, id); err == nil { // else it was deleted meanwhile
+	if m, err := s.cfg.Store.Messages().Get(ctx, who.Principal, id); err == nil { // else it was deleted meanwhile
 		s.publish(who, TopicSession, m.Session, "updated")
 	}
 	return turn.Ack{}, false, nil

@@ -558,11 +558,11 @@ func TestShutdownClosesSocketsAndKeepsTheRun(t *testing.T) {
 	}
 	close(gate)
 	h.waitFor(ack.Run)
-	owner, err := h.store.UserByName(t.Context(), "owner")
+	owner, err := h.store.Users().ByName(t.Context(), "owner")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := h.store.Run(t.Context(), owner.Principal(identity.Command), ack.Run)
+	run, err := h.store.Runs().Get(t.Context(), owner.Principal(identity.Command), ack.Run)
 	if err != nil || run.StopReason != "completed" {
 		t.Errorf("the run ended with %q, %v", run.StopReason, err)
 	}

@@ -52,11 +52,11 @@ func TestToolsGoByIdentityAndByName(t *testing.T) {
 	var made struct{ Agent agentView }
 	body := `{"name":"New","tools":["internal_search","search/internal_search","sundial"]}`
 	h.call("POST", apiRoot+"/agents", body, http.StatusCreated, &made)
-	kept, err := h.store.Agent(t.Context(), anOperator, made.Agent.ID)
+	kept, err := h.store.Agents().Get(t.Context(), anOperator, made.Agent.ID)
 	if err != nil || !slices.Equal(kept.Tools, []string{id, "sundial"}) {
 		t.Errorf("kept %v, %v", kept.Tools, err)
 	}
-	if _, err := h.store.CreateAgent(t.Context(), anOperator, store.Agent{Name: "Old", Tools: []string{name}}); err != nil {
+	if _, err := h.store.Agents().Create(t.Context(), anOperator, store.Agent{Name: "Old", Tools: []string{name}}); err != nil {
 		t.Fatal(err)
 	}
 	var all struct{ Agents []agentView }

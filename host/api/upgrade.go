@@ -60,7 +60,7 @@ func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
 	defer s.leave(k)
 	// Whoever signed out before the socket was remembered has not closed it.
 	if who.cookie != "" {
-		if _, err := s.cfg.Store.UserByCookie(s.ctx, who.cookie); err != nil {
+		if _, err := s.cfg.Store.SignIns().UserByCookie(s.ctx, who.cookie); err != nil {
 			conn.Close(closeCode(fault.SignedOut), "signed out")
 			return
 		}

@@ -28,7 +28,7 @@ func (s *Server) me(c *fiber.Ctx) error {
 
 // listUsers lists the users, oldest first.
 func (s *Server) listUsers(c *fiber.Ctx) error {
-	users, err := s.cfg.Store.Users(s.ctx, whoOf(c).Principal)
+	users, err := s.cfg.Store.Users().List(s.ctx, whoOf(c).Principal)
 	if err = s.readable(err); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Server) postUser(c *fiber.Ctx) error {
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
-	user, err := s.cfg.Store.CreateUser(s.ctx, whoOf(c).Principal, b.Name, b.Operator)
+	user, err := s.cfg.Store.Users().Create(s.ctx, whoOf(c).Principal, b.Name, b.Operator)
 	switch {
 	case errors.Is(err, store.ErrInvalid):
 		return invalid("A user's name is 1 to 64 letters, digits and any of . _ - @.")
@@ -66,7 +66,7 @@ func (s *Server) userOf(c *fiber.Ctx, a identity.Action) (store.User, error) {
 	if err := identity.Authorize(whoOf(c).Principal, a, identity.UserKind.All()); err != nil {
 		return store.User{}, err
 	}
-	user, err := s.cfg.Store.UserByName(s.ctx, c.Params("name"))
+	user, err := s.cfg.Store.Users().ByName(s.ctx, c.Params("name"))
 	if errors.Is(err, store.ErrNotFound) {
 		return user, fault.Of(fault.UnknownUser)
 	}
@@ -94,10 +94,10 @@ const removals = 5
 // no more begin, and the runs are stopped.
 func (s *Server) removeUser(p identity.Principal, user string) (err error) {
 	for range removals {
-		if err = s.cfg.Store.RemoveUser(s.ctx, p, user); !errors.Is(err, store.ErrBusy) {
+		if err = s.cfg.Store.Users().Remove(s.ctx, p, user); !errors.Is(err, store.ErrBusy) {
 			return err
 		}
-		if err := s.cfg.Store.RevokeUser(s.ctx, p, user); err != nil {
+		if err := s.cfg.Store.SignIns().RevokeUser(s.ctx, p, user); err != nil {
 			return err
 		}
 		s.signedOut(user)

@@ -137,7 +137,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.onClose(func(context.Context) error { return a.Store.Close() })
-	if a.Owner, _, err = a.Store.EnsureOwner(ctx); err != nil {
+	if a.Owner, _, err = a.Store.Users().EnsureOwner(ctx); err != nil {
 		return fmt.Errorf("make sure of the owner: %w", err)
 	}
 	return nil
@@ -166,7 +166,7 @@ func NewEgress(c config.Config) (*egress.Guard, error) {
 }
 
 func (a *App) openKnowledge(ctx context.Context) (err error) {
-	a.Knowledge, err = knowledge.Open(ctx, knowledge.Config{Dir: filepath.Join(a.options.DataDir, indexDir), Documents: a.Store, Logger: a.options.Logger})
+	a.Knowledge, err = knowledge.Open(ctx, knowledge.Config{Dir: filepath.Join(a.options.DataDir, indexDir), Documents: a.Store.Documents(), People: a.Store.Users(), Logger: a.options.Logger})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 	a.Plugins, err = plugin.New(ctx, plugin.Config{
 		Engine: a.engine, Registry: reg, Audit: audit.New(a.Store.Space("audit"), time.Now), Logger: a.options.Logger,
 		Services: hostfunc.Services{
-			Knowledge: a.Knowledge, Memories: a.Store, Files: a.Store, Egress: a.egress,
+			Knowledge: a.Knowledge, Memories: a.Store.Memories(), Sessions: a.Store.Sessions(), Files: a.Store.Files(), Runs: a.Store.Runs(), Messages: a.Store.Messages(), Egress: a.egress,
 			Models:     completer{func() *catalog.Catalog { return a.Models }},
 			Storage:    a.Store.Space("plugin"),
 			Workspaces: files.NewKept(filepath.Join(a.options.DataDir, workspaceDir), time.Now),

@@ -178,7 +178,7 @@ func RunPlugin(ctx context.Context, o Options, t ToolCall) (err error) {
 	if err != nil {
 		return err
 	}
-	services := hostfunc.Services{Knowledge: host, Memories: host, Files: host}
+	services := hostfunc.Services{Knowledge: host, Memories: remoteMemories{host}, Files: remoteFiles{host}}
 	if services.Egress, err = app.NewEgress(cfg); err != nil {
 		return err
 	}

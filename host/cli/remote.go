@@ -45,8 +45,8 @@ func (k *remote) close() {
 
 var (
 	_ hostfunc.Knowledge = (*remote)(nil)
-	_ hostfunc.Memories  = (*remote)(nil)
-	_ hostfunc.Files     = (*remote)(nil)
+	_ hostfunc.Memories  = remoteMemories{}
+	_ hostfunc.Files     = remoteFiles{}
 )
 
 // ask makes a request of the host. What it does not have is store.ErrNotFound.
@@ -101,8 +101,14 @@ func (k *remote) Read(ctx context.Context, _ identity.Principal, id string, offs
 	return string(text[from:to]), len(text), nil
 }
 
-// Memories implements hostfunc.Memories.
-func (k *remote) Memories(ctx context.Context, _ identity.Principal) ([]store.Memory, error) {
+// remoteMemories are the memories, and remoteFiles the attached files, that a remote has.
+type (
+	remoteMemories struct{ *remote }
+	remoteFiles    struct{ *remote }
+)
+
+// List implements hostfunc.Memories.
+func (k remoteMemories) List(ctx context.Context, _ identity.Principal) ([]store.Memory, error) {
 	var reply struct {
 		Memories []store.Memory `json:"memories"`
 	}
@@ -118,9 +124,9 @@ func written(text, plugin string, labels []string) any {
 	}
 }
 
-// AddMemory implements hostfunc.Memories.
-func (k *remote) AddMemory(ctx context.Context, p identity.Principal, m store.Memory) (store.Memory, bool, error) {
-	known, err := k.Memories(ctx, p)
+// Add implements hostfunc.Memories.
+func (k remoteMemories) Add(ctx context.Context, p identity.Principal, m store.Memory) (store.Memory, bool, error) {
+	known, err := k.List(ctx, p)
 	if err != nil {
 		return store.Memory{}, false, err
 	}
@@ -129,8 +135,8 @@ func (k *remote) AddMemory(ctx context.Context, p identity.Principal, m store.Me
 	return done, err == nil && !before, err
 }
 
-// UpdateMemory implements hostfunc.Memories.
-func (k *remote) UpdateMemory(
+// Update implements hostfunc.Memories.
+func (k remoteMemories) Update(
 	ctx context.Context, _ identity.Principal, id, text, plugin string, labels []string,
 ) (store.Memory, error) {
 	return k.write(ctx, http.MethodPatch, "/memories/"+pathEscape(id), written(text, plugin, labels))
@@ -144,9 +150,9 @@ func (k *remote) write(ctx context.Context, method, path string, body any) (stor
 	return reply.Memory, err
 }
 
-// DeleteMemory implements hostfunc.Memories.
-func (k *remote) DeleteMemory(ctx context.Context, p identity.Principal, id string) (store.Memory, error) {
-	known, err := k.Memories(ctx, p)
+// Delete implements hostfunc.Memories.
+func (k remoteMemories) Delete(ctx context.Context, p identity.Principal, id string) (store.Memory, error) {
+	known, err := k.List(ctx, p)
 	if err != nil {
 		return store.Memory{}, err
 	}
@@ -157,13 +163,8 @@ func (k *remote) DeleteMemory(ctx context.Context, p identity.Principal, id stri
 	return known[at], k.ask(ctx, http.MethodDelete, "/memories/"+pathEscape(id), nil, nil)
 }
 
-// Session implements hostfunc.Memories: a call from the command line belongs to none.
-func (k *remote) Session(context.Context, identity.Principal, string) (store.Session, error) {
-	return store.Session{}, store.ErrNotFound
-}
-
-// Files implements hostfunc.Files.
-func (k *remote) Files(ctx context.Context, _ identity.Principal) ([]store.File, error) {
+// List implements hostfunc.Files.
+func (k remoteFiles) List(ctx context.Context, _ identity.Principal) ([]store.File, error) {
 	var reply struct {
 		Files []store.File `json:"files"`
 	}
@@ -171,28 +172,18 @@ func (k *remote) Files(ctx context.Context, _ identity.Principal) ([]store.File,
 	return reply.Files, err
 }
 
-// File implements hostfunc.Files.
-func (k *remote) File(ctx context.Context, _ identity.Principal, id string) (store.File, error) {
+// Get implements hostfunc.Files.
+func (k remoteFiles) Get(ctx context.Context, _ identity.Principal, id string) (store.File, error) {
 	var f store.File
 	err := k.ask(ctx, http.MethodGet, "/files/"+pathEscape(id), nil, &f)
 	return f, err
 }
 
-// FileText implements hostfunc.Files.
-func (k *remote) FileText(ctx context.Context, _ identity.Principal, id string) ([]byte, error) {
+// Text implements hostfunc.Files.
+func (k remoteFiles) Text(ctx context.Context, _ identity.Principal, id string) ([]byte, error) {
 	var reply struct {
 		Text string `json:"text"`
 	}
 	err := k.ask(ctx, http.MethodGet, "/files/"+pathEscape(id), nil, &reply)
 	return []byte(reply.Text), err
-}
-
-// Run implements hostfunc.Files: a call from the command line belongs to none.
-func (k *remote) Run(context.Context, identity.Principal, string) (store.Run, error) {
-	return store.Run{}, store.ErrNotFound
-}
-
-// Branch implements hostfunc.Files.
-func (k *remote) Branch(context.Context, identity.Principal, string, string) ([]store.Message, error) {
-	return nil, store.ErrNotFound
 }

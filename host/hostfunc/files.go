@@ -15,17 +15,24 @@ import (
 
 // Files is what plugins reach of the files that people attached.
 type Files interface {
-	Files(ctx context.Context, p identity.Principal) ([]store.File, error)
-	File(ctx context.Context, p identity.Principal, id string) (store.File, error)
-	FileText(ctx context.Context, p identity.Principal, id string) ([]byte, error)
-	// Run and Branch lead from a run to the path of messages that it answers.
-	Run(ctx context.Context, p identity.Principal, id string) (store.Run, error)
-	Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]store.Message, error)
+	List(ctx context.Context, p identity.Principal) ([]store.File, error)
+	Get(ctx context.Context, p identity.Principal, id string) (store.File, error)
+	Text(ctx context.Context, p identity.Principal, id string) ([]byte, error)
 }
+
+// Runs and Messages lead from a run to the path of messages that it answers.
+type (
+	Runs interface {
+		Get(ctx context.Context, p identity.Principal, id string) (store.Run, error)
+	}
+	Messages interface {
+		Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]store.Message, error)
+	}
+)
 
 // filesPart serves the capability files.
 func filesPart(s Services) part {
-	f := attachments{s.Files}
+	f := attachments{s.Files, s.Runs, s.Messages}
 	return part{functions: []gate.Function{
 		gate.Typed[fileListArgs]{
 			Name: "file_list", Capability: capability.Files, Handle: f.list,
@@ -39,7 +46,11 @@ func filesPart(s Services) part {
 }
 
 // attachments has the files that people attached.
-type attachments struct{ store Files }
+type attachments struct {
+	records  Files
+	runs     Runs
+	messages Messages
+}
 
 type fileListArgs struct{}
 
@@ -63,7 +74,7 @@ type fileView struct {
 
 // reach returns the right under which the call reads.
 func (f attachments) reach(c gate.Request) (*capability.FilesParams, error) {
-	if f.store == nil {
+	if f.records == nil {
 		return nil, gate.Errorf(gate.Unavailable, "This host keeps no files.")
 	}
 	params, ok := c.Right.Params.(*capability.FilesParams)
@@ -73,6 +84,8 @@ func (f attachments) reach(c gate.Request) (*capability.FilesParams, error) {
 	return params, nil
 }
 
+var errNoConversation = gate.Errorf(gate.Unavailable, "This call belongs to no conversation, so there are no files.")
+
 // reached returns the files that the call may read, in the order in which they
 // were attached: those of the person, or those on the path of messages that the
 // run answers.
@@ -81,21 +94,24 @@ func (f attachments) reached(
 ) ([]store.File, error) {
 	p := identity.ForUser(c.User, "read attached files for a tool")
 	if params.Scope == "user" {
-		list, err := f.store.Files(ctx, p)
+		list, err := f.records.List(ctx, p)
 		if len(list) == 0 && err != nil {
 			return nil, err
 		}
 		slices.Reverse(list)
 		return list, nil
 	}
-	run, err := f.store.Run(ctx, p, c.Run)
+	if f.runs == nil {
+		return nil, errNoConversation
+	}
+	run, err := f.runs.Get(ctx, p, c.Run)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, gate.Errorf(gate.Unavailable, "This call belongs to no conversation, so there are no files.")
+		return nil, errNoConversation
 	}
 	if err != nil {
 		return nil, err
 	}
-	branch, err := f.store.Branch(ctx, p, run.Session, run.UserMessage)
+	branch, err := f.messages.Branch(ctx, p, run.Session, run.UserMessage)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +121,7 @@ func (f attachments) reached(
 			if slices.ContainsFunc(list, func(known store.File) bool { return known.ID == ref.ID }) {
 				continue
 			}
-			file, err := f.store.File(ctx, p, ref.ID)
+			file, err := f.records.Get(ctx, p, ref.ID)
 			if errors.Is(err, store.ErrNotFound) {
 				continue // deleted
 			}
@@ -159,7 +175,7 @@ func (f attachments) read(ctx context.Context, c gate.Request, a fileReadArgs) (
 			"A model that sees pictures got it with the person's message.",
 			file.Name, file.MediaType, file.Width, file.Height)
 	}
-	text, err := f.store.FileText(ctx, identity.ForUser(c.User, "read attached files for a tool"), a.FileID)
+	text, err := f.records.Text(ctx, identity.ForUser(c.User, "read attached files for a tool"), a.FileID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, missing
 	}

@@ -35,11 +35,17 @@ type Services struct {
 	Knowledge Knowledge
 	// Memories keeps what is remembered about people.
 	Memories Memories
+	// Sessions has people's conversations; nil where calls belong to none.
+	Sessions Sessions
 	// MemoryChanged is told of what a plugin changed: change is created, updated
 	// or removed. nil to tell nobody.
 	MemoryChanged func(userID, memoryID, change string)
 	// Files keeps what people attached.
 	Files Files
+	// Runs and Messages have the runs that call plugins, and what they answer; nil where
+	// calls belong to none.
+	Runs     Runs
+	Messages Messages
 	// Models answers what plugins ask of a language model.
 	Models Models
 	// Storage keeps the values of kv and the labels of what plugins keep.

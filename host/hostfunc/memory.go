@@ -17,17 +17,20 @@ import (
 // Memories is what plugins reach of what is remembered about a person. An error that the
 // guest is to read is a *gate.Error.
 type Memories interface {
-	Memories(ctx context.Context, p identity.Principal) ([]store.Memory, error)
-	AddMemory(ctx context.Context, p identity.Principal, record store.Memory) (m store.Memory, added bool, err error)
-	UpdateMemory(ctx context.Context, p identity.Principal, id, text, plugin string, labels []string) (store.Memory, error)
-	DeleteMemory(ctx context.Context, p identity.Principal, id string) (store.Memory, error)
-	// Session tells whether a conversation is private.
-	Session(ctx context.Context, p identity.Principal, id string) (store.Session, error)
+	List(ctx context.Context, p identity.Principal) ([]store.Memory, error)
+	Add(ctx context.Context, p identity.Principal, record store.Memory) (m store.Memory, added bool, err error)
+	Update(ctx context.Context, p identity.Principal, id, text, plugin string, labels []string) (store.Memory, error)
+	Delete(ctx context.Context, p identity.Principal, id string) (store.Memory, error)
+}
+
+// Sessions tells whether a conversation is private.
+type Sessions interface {
+	Get(ctx context.Context, p identity.Principal, id string) (store.Session, error)
 }
 
 // memoryPart serves the capability memory.
 func memoryPart(s Services) part {
-	m := memory{s.Memories, s.MemoryChanged}
+	m := memory{s.Memories, s.Sessions, s.MemoryChanged}
 	return part{capability: capability.Memory, brings: m.brings, functions: []gate.Function{
 		gate.Typed[memoryListArgs]{
 			Name: "memory_list", Capability: capability.Memory, Handle: m.list,
@@ -47,8 +50,9 @@ func memoryPart(s Services) part {
 
 // memory has what is remembered about people.
 type memory struct {
-	store   Memories
-	changed func(userID, memoryID, change string)
+	records  Memories
+	sessions Sessions
+	changed  func(userID, memoryID, change string)
 }
 
 type memoryListArgs struct{}
@@ -91,10 +95,10 @@ func (m memory) admit(ctx context.Context, c gate.Request, access string) error 
 	if !ok || !params.Can(access) {
 		return gate.Errorf(gate.Denied, "The capability memory was granted without %s.", access)
 	}
-	if m.store == nil || c.Session == "" {
+	if m.sessions == nil || c.Session == "" {
 		return nil
 	}
-	session, err := m.store.Session(ctx, identity.ForUser(c.User, "read and write memories for a tool"), c.Session)
+	session, err := m.sessions.Get(ctx, identity.ForUser(c.User, "read and write memories for a tool"), c.Session)
 	if err == nil && session.Private {
 		return gate.Errorf(gate.Denied, "This conversation is private: "+
 			"nothing is remembered in it, and nothing that was remembered is used.")
@@ -108,10 +112,10 @@ func (m memory) admit(ctx context.Context, c gate.Request, access string) error 
 var errNoMemory = gate.Errorf(gate.Unavailable, "This host remembers nothing.")
 
 func (m memory) list(ctx context.Context, c gate.Request, _ memoryListArgs) (any, error) {
-	if m.store == nil {
+	if m.records == nil {
 		return nil, errNoMemory
 	}
-	list, err := m.store.Memories(ctx, identity.ForUser(c.User, "read and write memories for a tool"))
+	list, err := m.records.List(ctx, identity.ForUser(c.User, "read and write memories for a tool"))
 	if len(list) == 0 && err != nil {
 		return nil, err // a record that cannot be read does not keep the others back
 	}
@@ -123,7 +127,7 @@ func (m memory) list(ctx context.Context, c gate.Request, _ memoryListArgs) (any
 }
 
 func (m memory) apply(ctx context.Context, c gate.Request, a memoryApplyArgs) (any, error) {
-	if m.store == nil {
+	if m.records == nil {
 		return nil, errNoMemory
 	}
 	labels, err := attached(c).carried()
@@ -138,11 +142,11 @@ func (m memory) apply(ctx context.Context, c gate.Request, a memoryApplyArgs) (a
 	switch a.Operation {
 	case "add":
 		added := store.Memory{Text: a.Text, Plugin: c.Plugin, Session: c.Session, Labels: labels}
-		done, changed, err = m.store.AddMemory(ctx, p, added)
+		done, changed, err = m.records.Add(ctx, p, added)
 	case "update":
-		done, err = m.store.UpdateMemory(ctx, p, a.ID, a.Text, c.Plugin, labels)
+		done, err = m.records.Update(ctx, p, a.ID, a.Text, c.Plugin, labels)
 	case "delete":
-		done, err = m.store.DeleteMemory(ctx, p, a.ID)
+		done, err = m.records.Delete(ctx, p, a.ID)
 	default:
 		return nil, gate.Errorf(gate.Invalid, "operation is add, update or delete.")
 	}
@@ -168,11 +172,11 @@ func (m memory) tell(c gate.Request, operation string, done store.Memory) {
 // brings are the labels of the memories that a plugin may read.
 func (m memory) brings(ctx context.Context, o owner, right capability.Right) ([]string, error) {
 	params, ok := right.Params.(*capability.MemoryParams)
-	if !ok || right.Mode == capability.Deny || !params.Can("read") || m.store == nil {
+	if !ok || right.Mode == capability.Deny || !params.Can("read") || m.records == nil {
 		return nil, nil
 	}
 	// A record that cannot be read is no text that a plugin could read.
-	memories, _ := m.store.Memories(ctx, identity.ForUser(o.user, "see what a tool may carry out"))
+	memories, _ := m.records.List(ctx, identity.ForUser(o.user, "see what a tool may carry out"))
 	var all []string
 	for _, one := range memories {
 		all = append(all, one.Labels...)

@@ -109,7 +109,7 @@ func (b *Base) write(ctx context.Context, p identity.Principal, src Source, hash
 		return Added{}, false, err
 	}
 	defer end()
-	old, err := b.documents.FindDocument(ctx, p, src.URI)
+	old, err := b.documents.Find(ctx, p, src.URI)
 	known := err == nil
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return Added{}, false, err
@@ -164,7 +164,7 @@ func (b *Base) replace(ctx context.Context, p identity.Principal, src Source, ha
 	if src.ModTime.IsZero() {
 		r.UpdatedAt = r.AddedAt
 	}
-	r, err := b.documents.PutDocument(ctx, p, r, []byte(content.Text))
+	r, err := b.documents.Put(ctx, p, r, []byte(content.Text))
 	if err != nil {
 		return r, err
 	}

@@ -46,21 +46,28 @@ var (
 	ErrInUse = index.ErrInUse
 )
 
-// DocumentStore keeps records and texts; *store.Store implements it.
+// DocumentStore keeps records and texts; store.Documents implements it.
 type DocumentStore interface {
-	// PutDocument writes a record and its text in one transaction and returns the
-	// record with its id.
-	PutDocument(ctx context.Context, p identity.Principal, r store.DocumentRecord, text []byte) (store.DocumentRecord, error)
-	Document(ctx context.Context, p identity.Principal, id string) (store.DocumentRecord, error)
-	DocumentText(ctx context.Context, p identity.Principal, id string) ([]byte, error)
-	FindDocument(ctx context.Context, p identity.Principal, uri string) (store.DocumentRecord, error)
-	Documents(ctx context.Context, p identity.Principal) ([]store.DocumentRecord, error)
-	DeleteDocument(ctx context.Context, p identity.Principal, id string) error
-	// Users lists everybody, so that the index can be compared with all documents.
-	Users(ctx context.Context, p identity.Principal) ([]store.User, error)
+	// Put writes a record and its text in one transaction and returns the record with
+	// its id.
+	Put(ctx context.Context, p identity.Principal, r store.DocumentRecord, text []byte) (store.DocumentRecord, error)
+	Get(ctx context.Context, p identity.Principal, id string) (store.DocumentRecord, error)
+	Text(ctx context.Context, p identity.Principal, id string) ([]byte, error)
+	Find(ctx context.Context, p identity.Principal, uri string) (store.DocumentRecord, error)
+	List(ctx context.Context, p identity.Principal) ([]store.DocumentRecord, error)
+	Delete(ctx context.Context, p identity.Principal, id string) error
 }
 
-var _ DocumentStore = (*store.Store)(nil)
+// People lists everybody, so that the index can be compared with all documents;
+// store.Users implements it.
+type People interface {
+	List(ctx context.Context, p identity.Principal) ([]store.User, error)
+}
+
+var (
+	_ DocumentStore = store.Documents{}
+	_ People        = store.Users{}
+)
 
 // Config is what a Base needs.
 type Config struct {
@@ -68,6 +75,8 @@ type Config struct {
 	Dir string
 	// Documents keeps records and texts. The Base does not close it.
 	Documents DocumentStore
+	// People are those whose documents there can be.
+	People People
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Logger is told what Open repaired; nil is silence.
@@ -78,6 +87,7 @@ type Config struct {
 // beside one writer; further writers wait.
 type Base struct {
 	documents DocumentStore
+	people    People
 	index     *index.Index
 	now       func() time.Time
 	log       *slog.Logger
@@ -102,7 +112,7 @@ func Open(ctx context.Context, c Config) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open knowledge: %w", err)
 	}
-	b := &Base{documents: c.Documents, index: ix, now: c.Now, log: c.Logger, writing: make(chan struct{}, 1), reading: make(chan struct{}, maxReading)}
+	b := &Base{documents: c.Documents, people: c.People, index: ix, now: c.Now, log: c.Logger, writing: make(chan struct{}, 1), reading: make(chan struct{}, maxReading)}
 	if b.now == nil {
 		b.now = time.Now
 	}

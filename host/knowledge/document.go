@@ -40,7 +40,7 @@ func (b *Base) List(ctx context.Context, p identity.Principal) ([]Document, erro
 		return nil, err
 	}
 	defer leave()
-	records, err := b.documents.Documents(ctx, p)
+	records, err := b.documents.List(ctx, p)
 	docs := make([]Document, len(records))
 	for i, r := range records {
 		docs[i] = document(r)
@@ -58,7 +58,7 @@ func (b *Base) Get(ctx context.Context, p identity.Principal, id string) (Docume
 		return Document{}, err
 	}
 	defer leave()
-	r, err := b.documents.Document(ctx, p, id)
+	r, err := b.documents.Get(ctx, p, id)
 	if err != nil {
 		return Document{}, fmt.Errorf("document %q: %w", id, notFound(err))
 	}
@@ -78,7 +78,7 @@ func (b *Base) Read(ctx context.Context, p identity.Principal, id string, offset
 	if offset < 0 || limit < 0 {
 		return "", 0, fmt.Errorf("read document: %w: offset and limit must not be negative", ErrInvalid)
 	}
-	raw, err := b.documents.DocumentText(ctx, p, id)
+	raw, err := b.documents.Text(ctx, p, id)
 	if err != nil {
 		return "", 0, fmt.Errorf("read document %q: %w", id, notFound(err))
 	}
@@ -105,7 +105,7 @@ func (b *Base) Remove(ctx context.Context, p identity.Principal, id string) erro
 		return err
 	}
 	defer done()
-	if err := b.documents.DeleteDocument(ctx, p, id); err != nil {
+	if err := b.documents.Delete(ctx, p, id); err != nil {
 		return fmt.Errorf("remove document %q: %w", id, notFound(err))
 	}
 	return b.index.Delete(id)

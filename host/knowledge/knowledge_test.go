@@ -60,7 +60,7 @@ func newHouse(t testing.TB) *house {
 }
 
 func (h *house) user(name string, operator bool) identity.Principal {
-	u, err := h.store.CreateUser(h.t.Context(), anOperator, name, operator)
+	u, err := h.store.Users().Create(h.t.Context(), anOperator, name, operator)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func (h *house) user(name string, operator bool) identity.Principal {
 func (h *house) open() {
 	h.t.Helper()
 	var err error
-	h.base, err = knowledge.Open(h.t.Context(), knowledge.Config{Dir: filepath.Join(h.dir, "index"), Documents: h.store, Now: func() time.Time { return day }})
+	h.base, err = knowledge.Open(h.t.Context(), knowledge.Config{Dir: filepath.Join(h.dir, "index"), Documents: h.store.Documents(), People: h.store.Users(), Now: func() time.Time { return day }})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -403,18 +403,18 @@ func TestOpenRepairsTheIndex(t *testing.T) {
 	old := h.add(h.ann, "old.md", "# Old\n\nrudder\n")
 	h.close()
 	// What a crash between store and index leaves behind.
-	if err := h.store.DeleteDocument(t.Context(), h.bob, gone.ID); err != nil {
+	if err := h.store.Documents().Delete(t.Context(), h.bob, gone.ID); err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.store.Document(t.Context(), h.ann, old.ID)
+	r, err := h.store.Documents().Get(t.Context(), h.ann, old.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.SHA256, r.Title = "other", "Newer"
-	if _, err := h.store.PutDocument(t.Context(), h.ann, r, []byte("# Newer\n\ntiller\n")); err != nil {
+	if _, err := h.store.Documents().Put(t.Context(), h.ann, r, []byte("# Newer\n\ntiller\n")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.store.PutDocument(t.Context(), h.bob, store.DocumentRecord{URI: "missing.html", MediaType: "text/html", Title: "Missing", SHA256: "x"}, []byte("scupper\n")); err != nil {
+	if _, err := h.store.Documents().Put(t.Context(), h.bob, store.DocumentRecord{URI: "missing.html", MediaType: "text/html", Title: "Missing", SHA256: "x"}, []byte("scupper\n")); err != nil {
 		t.Fatal(err)
 	}
 	h.open()
@@ -483,7 +483,7 @@ func TestLostDamagedOrOlderIndexIsBuiltAnew(t *testing.T) {
 
 func TestSecondProcessIsToldThatTheIndexIsInUse(t *testing.T) {
 	h := newHouse(t)
-	_, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(h.dir, "index"), Documents: h.store})
+	_, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(h.dir, "index"), Documents: h.store.Documents(), People: h.store.Users()})
 	if !errors.Is(err, knowledge.ErrInUse) {
 		t.Fatalf("got %v", err)
 	}

@@ -27,7 +27,7 @@ func (b *Base) Reindex(ctx context.Context, p identity.Principal) (Reindexed, er
 		return sum, err
 	}
 	defer done()
-	users, err := b.documents.Users(ctx, identity.ForHost("index documents"))
+	users, err := b.people.List(ctx, identity.ForHost("index documents"))
 	if err != nil {
 		return sum, fmt.Errorf("reindex: %w", err)
 	}
@@ -35,7 +35,7 @@ func (b *Base) Reindex(ctx context.Context, p identity.Principal) (Reindexed, er
 	whole := true
 	for _, u := range users {
 		p := identity.ForUser(u.ID, "index documents")
-		records, err := b.documents.Documents(ctx, p)
+		records, err := b.documents.List(ctx, p)
 		if err != nil {
 			if ctx.Err() != nil {
 				return sum, ctx.Err()
@@ -71,7 +71,7 @@ func (b *Base) refresh(ctx context.Context, p identity.Principal, r store.Docume
 	if ok && have == stamp(r) {
 		return false, nil
 	}
-	text, err := b.documents.DocumentText(ctx, p, r.ID)
+	text, err := b.documents.Text(ctx, p, r.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil // removed meanwhile
 	}

@@ -79,7 +79,7 @@ func (b *Base) Search(ctx context.Context, p identity.Principal, q Query) ([]Hit
 		if !ok {
 			// A document that was just removed is not shown, though its passages may
 			// still stand in the index.
-			r, err = b.documents.Document(ctx, p, f.DocumentID)
+			r, err = b.documents.Get(ctx, p, f.DocumentID)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return nil, fmt.Errorf("search: %w", err)
 			}

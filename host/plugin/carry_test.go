@@ -149,7 +149,7 @@ func TestWhatIsRememberedOfStrangersSaysSo(t *testing.T) {
 	if !strange() {
 		t.Fatal("the label is lost")
 	}
-	list, err := s.store.Memories(t.Context(), s.owner)
+	list, err := s.store.Memories().List(t.Context(), s.owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestWhatIsRememberedOfStrangersSaysSo(t *testing.T) {
 		if want := m.Text != "My favourite tea is Assam."; (len(m.Labels) == 1) != want {
 			t.Errorf("%q has the labels %v", m.Text, m.Labels)
 		}
-		if _, err := s.store.UpdateMemory(t.Context(), s.owner, m.ID, m.Text, "", nil); err != nil {
+		if _, err := s.store.Memories().Update(t.Context(), s.owner, m.ID, m.Text, "", nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -38,11 +38,11 @@ func withMemory(t *testing.T) *scene {
 func (s *scene) conversation(t *testing.T, in store.BeginRun) func(*tool.Invocation) {
 	t.Helper()
 	in.Text, in.Models = "hello", []string{"m"}
-	b, err := s.store.BeginRun(t.Context(), s.owner, in)
+	b, err := s.store.Runs().Begin(t.Context(), s.owner, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.store.FinishRun(t.Context(), b.Run.ID, store.Finish{StopReason: store.StatusCompleted, Epoch: 1,
+	err = s.store.Runs().Finish(t.Context(), b.Run.ID, store.Finish{StopReason: store.StatusCompleted, Epoch: 1,
 		Answers: []store.AnswerState{{ID: b.Responses[0].ID, Status: store.StatusCompleted}}})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestMemoryIsKeptForItsPersonThroughTheSandbox(t *testing.T) {
 	}
 	s.call(t, "add_memory", `{"text":"My favourite tea is Ceylon."}`, seen)
 	s.call(t, "add_memory", `{"text":"The user's favourite tea is Ceylon"}`, seen)
-	list, err := s.store.Memories(t.Context(), s.owner)
+	list, err := s.store.Memories().List(t.Context(), s.owner)
 	if err != nil || len(list) != 1 || list[0].Text != "My favourite tea is Ceylon." || list[0].Plugin != "memory" {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -103,7 +103,7 @@ func TestNothingIsRememberedInAPrivateConversation(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	if list, _ := s.store.Memories(t.Context(), s.owner); len(list) != 1 {
+	if list, _ := s.store.Memories().List(t.Context(), s.owner); len(list) != 1 {
 		t.Errorf("%+v", list)
 	}
 }
@@ -111,8 +111,8 @@ func TestNothingIsRememberedInAPrivateConversation(t *testing.T) {
 func TestNobodySeesAnothersMemories(t *testing.T) {
 	s := withMemory(t)
 	s.call(t, "add_memory", `{"text":"I drink tea."}`)
-	mine, _ := s.store.Memories(t.Context(), s.owner)
-	ada, err := s.store.CreateUser(t.Context(), anOperator, "ada", false)
+	mine, _ := s.store.Memories().List(t.Context(), s.owner)
+	ada, err := s.store.Users().Create(t.Context(), anOperator, "ada", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestNobodySeesAnothersMemories(t *testing.T) {
 
 func (s *scene) attach(t *testing.T, name, text string) store.File {
 	t.Helper()
-	f, err := s.store.AddFile(t.Context(), s.owner, store.File{Name: name, Bytes: int64(len(text))}, []byte(text))
+	f, err := s.store.Files().Add(t.Context(), s.owner, store.File{Name: name, Bytes: int64(len(text))}, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestAFileIsReadInItsConversationOnly(t *testing.T) {
 	if r = s.call(t, "read_file", `{"file":"log.txt"}`); r.Failure == nil || !strings.Contains(r.Text, "no conversation") {
 		t.Errorf("without a conversation: %+v", r)
 	}
-	if err := s.store.DeleteFile(t.Context(), s.owner, big.ID); err != nil {
+	if err := s.store.Files().Delete(t.Context(), s.owner, big.ID); err != nil {
 		t.Fatal(err)
 	}
 	if r = s.call(t, "read_file", `{"file":"log.txt"}`, here); r.Failure == nil || !strings.Contains(r.Text, "No file is attached") {
@@ -180,7 +180,7 @@ func TestAFileOfAnotherBranchIsOutOfReach(t *testing.T) {
 	first := s.conversation(t, store.BeginRun{})
 	var in tool.Invocation
 	first(&in)
-	run, err := s.store.Run(t.Context(), s.owner, in.Run)
+	run, err := s.store.Runs().Get(t.Context(), s.owner, in.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestAPictureIsNamedAsOneWhereFilesAreRead(t *testing.T) {
 	if err := s.install(t, map[string][]byte{"files.wasm": built.Files}); err != nil {
 		t.Fatal(err)
 	}
-	boat, err := s.store.AddPicture(t.Context(), s.owner, store.File{Name: "boat.png", MediaType: "image/png", Width: 6, Height: 4}, []byte("\x89PNG"))
+	boat, err := s.store.Files().AddPicture(t.Context(), s.owner, store.File{Name: "boat.png", MediaType: "image/png", Width: 6, Height: 4}, []byte("\x89PNG"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,10 +70,10 @@ func open(t *testing.T, change ...func(*scene)) *scene {
 	s.store, err = store.Open(filepath.Join(s.dir, "bulkhead.db"), store.Options{})
 	must(err)
 	t.Cleanup(func() { _ = s.store.Close() })
-	user, _, err := s.store.EnsureOwner(t.Context())
+	user, _, err := s.store.Users().EnsureOwner(t.Context())
 	must(err)
 	s.owner = user.Principal(identity.Command)
-	s.base, err = knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(s.dir, "index"), Documents: s.store})
+	s.base, err = knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(s.dir, "index"), Documents: s.store.Documents(), People: s.store.Users()})
 	must(err)
 	t.Cleanup(func() { _ = s.base.Close() })
 	s.engine, err = engine.New(t.Context(), engine.Config{CacheDir: built.CacheDir})
@@ -94,7 +94,7 @@ func (s *scene) start(t *testing.T) {
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
 		Engine: s.engine, Registry: reg, Audit: s.log, Logger: s.logger, Now: func() time.Time { return noon },
 		Services: hostfunc.Services{
-			Knowledge: s.base, Memories: s.store, Files: s.store, Models: s.models, Egress: s.guard,
+			Knowledge: s.base, Memories: s.store.Memories(), Sessions: s.store.Sessions(), Files: s.store.Files(), Runs: s.store.Runs(), Messages: s.store.Messages(), Models: s.models, Egress: s.guard,
 			Storage:       s.store.Space("sandbox"),
 			Workspaces:    files.NewKept(filepath.Join(s.dir, "workspaces"), time.Now),
 			MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },

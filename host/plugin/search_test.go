@@ -140,7 +140,7 @@ func TestRevokedKnowledgeIsSaidInWords(t *testing.T) {
 
 func TestAnotherUserFindsNothing(t *testing.T) {
 	s, _ := withSearch(t)
-	user, err := s.store.CreateUser(t.Context(), anOperator, "ada", false)
+	user, err := s.store.Users().Create(t.Context(), anOperator, "ada", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestRunServesWhatTheHostHas(t *testing.T) {
 		return grants
 	}
 	with := plugintool.Surroundings{
-		Engine: s.engine, Services: hostfunc.Services{Memories: s.store, Files: s.store}, Audit: s.log,
+		Engine: s.engine, Services: hostfunc.Services{Memories: s.store.Memories(), Sessions: s.store.Sessions(), Files: s.store.Files(), Runs: s.store.Runs(), Messages: s.store.Messages()}, Audit: s.log,
 	}
 	add := plugintool.Request{
 		WASM: built.Memory, Tool: "add_memory", Arguments: json.RawMessage(`{"text":"likes tea"}`),
@@ -138,7 +138,7 @@ func TestRunServesWhatTheHostHas(t *testing.T) {
 	if r, err := plugintool.Run(t.Context(), with, add); err != nil || r.Result.Failure != nil {
 		t.Fatalf("%+v, %v", r.Result, err)
 	}
-	list, err := s.store.Memories(t.Context(), s.owner)
+	list, err := s.store.Memories().List(t.Context(), s.owner)
 	if err != nil || len(list) != 1 || list[0].Text != "likes tea" || list[0].Plugin != "memory" {
 		t.Errorf("remembered is %+v, %v", list, err)
 	}
@@ -147,7 +147,7 @@ func TestRunServesWhatTheHostHas(t *testing.T) {
 		Tool: "read_file", Arguments: json.RawMessage(`{"file":"a.txt"}`), User: s.owner.UserID(), Grants: all("files"),
 	}
 	file := store.File{Name: "a.txt", MediaType: "text/plain", Encoding: "utf-8"}
-	if _, err := s.store.AddFile(t.Context(), s.owner, file, []byte("what is in it")); err != nil {
+	if _, err := s.store.Files().Add(t.Context(), s.owner, file, []byte("what is in it")); err != nil {
 		t.Fatal(err)
 	}
 	r, err := plugintool.Run(t.Context(), with, read)

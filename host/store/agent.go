@@ -53,10 +53,10 @@ type Agent struct {
 // Names tells whether the agent may use the tool of that name.
 func (a Agent) Names(tool string) bool { return a.Tools == nil || slices.Contains(a.Tools, tool) }
 
-// CreateAgent adds an agent with all but the id and the times of the record. It is for
+// Create adds an agent with all but the id and the times of the record. It is for
 // operators. It returns a *FieldError for what is out of the limits, ErrExists when the
 // name is taken, and ErrFull when there are MaxAgents.
-func (s *Store) CreateAgent(ctx context.Context, p identity.Principal, record Agent) (Agent, error) {
+func (s Agents) Create(ctx context.Context, p identity.Principal, record Agent) (Agent, error) {
 	if err := may(p, identity.CreateAgent, identity.AgentKind.All()); err != nil {
 		return Agent{}, err
 	}
@@ -81,11 +81,11 @@ func (s *Store) CreateAgent(ctx context.Context, p identity.Principal, record Ag
 	return a, nil
 }
 
-// ChangeAgent lets change have an agent's record and keeps what it makes of it but
+// Change lets change have an agent's record and keeps what it makes of it but
 // for the id and the times. change runs in a transaction, may run more than once, each
 // time on the record as it is then, and must not use the Store. It is for operators. It
 // returns ErrNotFound, and a *FieldError and ErrExists as CreateAgent does.
-func (s *Store) ChangeAgent(ctx context.Context, p identity.Principal, id string, change func(*Agent)) (Agent, error) {
+func (s Agents) Change(ctx context.Context, p identity.Principal, id string, change func(*Agent)) (Agent, error) {
 	if err := may(p, identity.ChangeAgent, agentResource(id)); err != nil {
 		return Agent{}, err
 	}
@@ -116,9 +116,9 @@ func (s *Store) ChangeAgent(ctx context.Context, p identity.Principal, id string
 	return a, nil
 }
 
-// DeleteAgent removes an agent, or returns ErrNotFound. Answers keep its id. It is for
+// Delete removes an agent, or returns ErrNotFound. Answers keep its id. It is for
 // operators.
-func (s *Store) DeleteAgent(ctx context.Context, p identity.Principal, id string) error {
+func (s Agents) Delete(ctx context.Context, p identity.Principal, id string) error {
 	if err := may(p, identity.DeleteAgent, agentResource(id)); err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func (s *Store) DeleteAgent(ctx context.Context, p identity.Principal, id string
 	})
 }
 
-// Agent returns an agent by id to a user, or ErrNotFound.
-func (s *Store) Agent(ctx context.Context, p identity.Principal, id string) (Agent, error) {
+// Get returns an agent by id to a user, or ErrNotFound.
+func (s Agents) Get(ctx context.Context, p identity.Principal, id string) (Agent, error) {
 	if err := may(p, identity.ReadAgent, agentResource(id)); err != nil {
 		return Agent{}, err
 	}
@@ -144,9 +144,9 @@ func (s *Store) Agent(ctx context.Context, p identity.Principal, id string) (Age
 	return a, err
 }
 
-// Agents returns all agents to a user, in the order of their names. Records that cannot
+// List returns all agents to a user, in the order of their names. Records that cannot
 // be read are left out and named in the error.
-func (s *Store) Agents(ctx context.Context, p identity.Principal) ([]Agent, error) {
+func (s Agents) List(ctx context.Context, p identity.Principal) ([]Agent, error) {
 	if err := may(p, identity.ListAgents, identity.AgentKind.All()); err != nil {
 		return nil, err
 	}

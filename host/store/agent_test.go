@@ -13,7 +13,7 @@ import (
 
 func addAgent(t *testing.T, s *Store, record Agent) Agent {
 	t.Helper()
-	a, err := s.CreateAgent(t.Context(), anOperator, record)
+	a, err := s.Agents().Create(t.Context(), anOperator, record)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestAgentsAreKeptChangedAndRemoved(t *testing.T) {
 		if tutor.ID == "mine" || tutor.Name != "Tutor" || tutor.Instructions != "Ask back." || !slices.Equal(tutor.Tools, []string{"clock", "search"}) {
 			t.Errorf("%+v", tutor)
 		}
-		list, err := s.Agents(t.Context(), anOperator)
+		list, err := s.Agents().List(t.Context(), anOperator)
 		if err != nil || len(list) != 3 || list[0].ID != all.ID || list[1].ID != none.ID || list[2].ID != tutor.ID {
 			t.Fatalf("%+v, %v", list, err)
 		}
@@ -38,23 +38,23 @@ func TestAgentsAreKeptChangedAndRemoved(t *testing.T) {
 			t.Errorf("the lists of tools did not stay as they were: %+v", list)
 		}
 		clock.advance(time.Hour)
-		changed, err := s.ChangeAgent(t.Context(), anOperator, tutor.ID, func(a *Agent) { a.Name, a.Tools, a.ID = "TUTOR", nil, "x" })
+		changed, err := s.Agents().Change(t.Context(), anOperator, tutor.ID, func(a *Agent) { a.Name, a.Tools, a.ID = "TUTOR", nil, "x" })
 		if err != nil || changed.ID != tutor.ID || changed.Name != "TUTOR" || changed.Tools != nil || changed.Model != "near" ||
 			!changed.CreatedAt.Equal(tutor.CreatedAt) || !changed.UpdatedAt.After(tutor.UpdatedAt) {
 			t.Errorf("%+v, %v", changed, err)
 		}
-		if kept, err := s.Agent(t.Context(), anOperator, tutor.ID); err != nil || kept.Name != "TUTOR" || kept.Tools != nil {
+		if kept, err := s.Agents().Get(t.Context(), anOperator, tutor.ID); err != nil || kept.Name != "TUTOR" || kept.Tools != nil {
 			t.Errorf("%+v, %v", kept, err)
 		}
-		if _, err := s.ChangeAgent(t.Context(), anOperator, tutor.ID, func(a *Agent) { a.Name = "ALL" }); !errors.Is(err, ErrExists) {
+		if _, err := s.Agents().Change(t.Context(), anOperator, tutor.ID, func(a *Agent) { a.Name = "ALL" }); !errors.Is(err, ErrExists) {
 			t.Errorf("another's name: %v", err)
 		}
-		if err := s.DeleteAgent(t.Context(), anOperator, tutor.ID); err != nil {
+		if err := s.Agents().Delete(t.Context(), anOperator, tutor.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, change := s.ChangeAgent(t.Context(), anOperator, tutor.ID, func(*Agent) {})
-		_, read := s.Agent(t.Context(), anOperator, tutor.ID)
-		for _, err := range []error{change, read, s.DeleteAgent(t.Context(), anOperator, tutor.ID)} {
+		_, change := s.Agents().Change(t.Context(), anOperator, tutor.ID, func(*Agent) {})
+		_, read := s.Agents().Get(t.Context(), anOperator, tutor.ID)
+		for _, err := range []error{change, read, s.Agents().Delete(t.Context(), anOperator, tutor.ID)} {
 			if !errors.Is(err, ErrNotFound) {
 				t.Errorf("got %v, want ErrNotFound", err)
 			}
@@ -81,17 +81,17 @@ func TestAnAgentOutOfItsLimitsIsRefusedAndTheOldOneStays(t *testing.T) {
 			{Name: "a", Tools: many}, {Name: "a", Tools: []string{""}}, {Name: "a", Tools: []string{"a\x00"}}, {Name: "a", Tools: []string{strings.Repeat("x", 300)}},
 			{Name: "a", Model: "a\tb"}, {Name: "a", Model: strings.Repeat("x", 300)},
 		} {
-			if _, err := s.CreateAgent(t.Context(), anOperator, bad); !errors.Is(err, ErrInvalid) {
+			if _, err := s.Agents().Create(t.Context(), anOperator, bad); !errors.Is(err, ErrInvalid) {
 				t.Errorf("create %d: %v", i, err)
 			}
-			if _, err := s.ChangeAgent(t.Context(), anOperator, kept.ID, func(a *Agent) { *a = bad }); !errors.Is(err, ErrInvalid) {
+			if _, err := s.Agents().Change(t.Context(), anOperator, kept.ID, func(a *Agent) { *a = bad }); !errors.Is(err, ErrInvalid) {
 				t.Errorf("change to %d: %v", i, err)
 			}
 		}
-		if _, err := s.CreateAgent(t.Context(), anOperator, Agent{Name: strings.ToUpper(kept.Name)}); !errors.Is(err, ErrExists) {
+		if _, err := s.Agents().Create(t.Context(), anOperator, Agent{Name: strings.ToUpper(kept.Name)}); !errors.Is(err, ErrExists) {
 			t.Errorf("the same name: %v", err)
 		}
-		if list, err := s.Agents(t.Context(), anOperator); err != nil || len(list) != 1 || list[0].Name != kept.Name || len(list[0].Instructions) != MaxInstructionBytes {
+		if list, err := s.Agents().List(t.Context(), anOperator); err != nil || len(list) != 1 || list[0].Name != kept.Name || len(list[0].Instructions) != MaxInstructionBytes {
 			t.Errorf("%d agents, %v", len(list), err)
 		}
 	})
@@ -111,7 +111,7 @@ func TestAgentsHaveALimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.CreateAgent(t.Context(), anOperator, Agent{Name: "one more"}); !errors.Is(err, ErrFull) {
+		if _, err := s.Agents().Create(t.Context(), anOperator, Agent{Name: "one more"}); !errors.Is(err, ErrFull) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -124,7 +124,7 @@ func TestADamagedAgentHidesNoOther(t *testing.T) {
 		if err := s.update(t.Context(), func(tx kv.Tx) error { return tableAgents.putRaw(tx, bad.ID, []byte("{")) }); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Agents(t.Context(), anOperator)
+		list, err := s.Agents().List(t.Context(), anOperator)
 		var record *RecordError
 		if !errors.As(err, &record) || record.Key != bad.ID || len(list) != 1 || list[0].ID != good.ID {
 			t.Errorf("%+v, %v", list, err)

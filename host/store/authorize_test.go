@@ -14,17 +14,17 @@ import (
 
 // unasked are the methods that ask identity nothing, each with the reason.
 var unasked = map[string]string{
-	"User":         "it is asked by those who find out who somebody is",
-	"UserByName":   "it is asked by those who find out who somebody is",
-	"UserByCookie": "the cookie is the proof",
-	"RedeemLink":   "the link is the proof; it asks as the link's user",
-	"EnsureOwner":  "it is the host's own first start; it asks as the host",
-	"FinishRun":    "the writer of a run that was allowed to begin",
-	"DB":           "what rooms whose records share the transactions stand on",
-	"Space":        "a room's own storage, behind that room",
-	"Check":        "it names records and shows none",
-	"Close":        "no operation on a record",
-	"Path":         "no operation on a record",
+	"Users.Get":            "it is asked by those who find out who somebody is",
+	"Users.ByName":         "it is asked by those who find out who somebody is",
+	"SignIns.UserByCookie": "the cookie is the proof",
+	"SignIns.RedeemLink":   "the link is the proof; it asks as the link's user",
+	"Users.EnsureOwner":    "it is the host's own first start; it asks as the host",
+	"Runs.Finish":          "the writer of a run that was allowed to begin",
+	"DB":                   "what rooms whose records share the transactions stand on",
+	"Space":                "a room's own storage, behind that room",
+	"Check":                "it names records and shows none",
+	"Close":                "no operation on a record",
+	"Path":                 "no operation on a record",
 }
 
 // tried is one call of each method that takes a Principal, and what it would do to ada's
@@ -42,70 +42,70 @@ func callsOn(t *testing.T, s *Store, r records) map[string]tried {
 	ctx := t.Context()
 	begin := func(in BeginRun) func(identity.Principal) error {
 		in.Models = []string{"m"}
-		return func(p identity.Principal) error { return second(s.BeginRun(ctx, p, in)) }
+		return func(p identity.Principal) error { return second(s.Runs().Begin(ctx, p, in)) }
 	}
 	owner := func(call func(p identity.Principal) error) tried { return tried{identity.Owner, call} }
 	signedIn := func(call func(p identity.Principal) error) tried { return tried{identity.SignedIn, call} }
 	operators := func(call func(p identity.Principal) error) tried { return tried{identity.Operators, call} }
 	type P = identity.Principal
 	return map[string]tried{
-		"Session":                 owner(func(p P) error { return second(s.Session(ctx, p, r.session)) }),
-		"RenameSession":           owner(func(p P) error { return second(s.RenameSession(ctx, p, r.session, "x")) }),
-		"PinSession":              owner(func(p P) error { return second(s.PinSession(ctx, p, r.session, true)) }),
-		"DeleteSession":           owner(func(p P) error { return s.DeleteSession(ctx, p, r.session) }),
-		"SelectLeaf":              owner(func(p P) error { return second(s.SelectLeaf(ctx, p, r.session, r.message)) }),
-		"Sessions, after another": owner(func(p P) error { return second(s.Sessions(ctx, p, 0, r.session)) }),
-		"Messages":                owner(func(p P) error { return second(s.Messages(ctx, p, r.session)) }),
-		"Message":                 owner(func(p P) error { return second(s.Message(ctx, p, r.message)) }),
-		"Branch":                  owner(func(p P) error { return second(s.Branch(ctx, p, r.session, r.message)) }),
-		"BeginRun":                owner(begin(BeginRun{SessionID: r.session})),
-		"BeginRun, again":         owner(begin(BeginRun{Regenerate: r.message})),
-		"BeginRun, on":            owner(begin(BeginRun{Continue: r.message})),
-		"BeginRun, file":          owner(begin(BeginRun{Files: []string{r.file}})),
-		"Run":                     owner(func(p P) error { return second(s.Run(ctx, p, r.run)) }),
-		"LiveRun":                 owner(func(p P) error { return second(s.LiveRun(ctx, p, r.session)) }),
-		"LatestRun":               owner(func(p P) error { return second(s.LatestRun(ctx, p, r.session)) }),
-		"Document":                owner(func(p P) error { return second(s.Document(ctx, p, r.doc)) }),
-		"DocumentText":            owner(func(p P) error { return second(s.DocumentText(ctx, p, r.doc)) }),
-		"FindDocument":            owner(func(p P) error { return second(s.FindDocument(ctx, p, r.uri)) }),
-		"PutDocument": owner(func(p P) error {
-			return second(s.PutDocument(ctx, p, DocumentRecord{ID: r.doc, URI: "/other.md"}, []byte("x")))
+		"Sessions.Get":                 owner(func(p P) error { return second(s.Sessions().Get(ctx, p, r.session)) }),
+		"Sessions.Rename":              owner(func(p P) error { return second(s.Sessions().Rename(ctx, p, r.session, "x")) }),
+		"Sessions.Pin":                 owner(func(p P) error { return second(s.Sessions().Pin(ctx, p, r.session, true)) }),
+		"Sessions.Delete":              owner(func(p P) error { return s.Sessions().Delete(ctx, p, r.session) }),
+		"Sessions.SelectLeaf":          owner(func(p P) error { return second(s.Sessions().SelectLeaf(ctx, p, r.session, r.message)) }),
+		"Sessions.List, after another": owner(func(p P) error { return second(s.Sessions().List(ctx, p, 0, r.session)) }),
+		"Messages.List":                owner(func(p P) error { return second(s.Messages().List(ctx, p, r.session)) }),
+		"Messages.Get":                 owner(func(p P) error { return second(s.Messages().Get(ctx, p, r.message)) }),
+		"Messages.Branch":              owner(func(p P) error { return second(s.Messages().Branch(ctx, p, r.session, r.message)) }),
+		"Runs.Begin":                   owner(begin(BeginRun{SessionID: r.session})),
+		"Runs.Begin, again":            owner(begin(BeginRun{Regenerate: r.message})),
+		"Runs.Begin, on":               owner(begin(BeginRun{Continue: r.message})),
+		"Runs.Begin, file":             owner(begin(BeginRun{Files: []string{r.file}})),
+		"Runs.Get":                     owner(func(p P) error { return second(s.Runs().Get(ctx, p, r.run)) }),
+		"Runs.Live":                    owner(func(p P) error { return second(s.Runs().Live(ctx, p, r.session)) }),
+		"Runs.Latest":                  owner(func(p P) error { return second(s.Runs().Latest(ctx, p, r.session)) }),
+		"Documents.Get":                owner(func(p P) error { return second(s.Documents().Get(ctx, p, r.doc)) }),
+		"Documents.Text":               owner(func(p P) error { return second(s.Documents().Text(ctx, p, r.doc)) }),
+		"Documents.Find":               owner(func(p P) error { return second(s.Documents().Find(ctx, p, r.uri)) }),
+		"Documents.Put": owner(func(p P) error {
+			return second(s.Documents().Put(ctx, p, DocumentRecord{ID: r.doc, URI: "/other.md"}, []byte("x")))
 		}),
-		"DeleteDocument": owner(func(p P) error { return s.DeleteDocument(ctx, p, r.doc) }),
-		"UpdateMemory":   owner(func(p P) error { return second(s.UpdateMemory(ctx, p, r.memory, "x", "", nil)) }),
-		"DeleteMemory":   owner(func(p P) error { return second(s.DeleteMemory(ctx, p, r.memory)) }),
-		"File":           owner(func(p P) error { return second(s.File(ctx, p, r.file)) }),
-		"FileText":       owner(func(p P) error { return second(s.FileText(ctx, p, r.file)) }),
-		"FilePicture":    owner(func(p P) error { return second(s.FilePicture(ctx, p, r.picture)) }),
-		"DeleteFile":     owner(func(p P) error { return s.DeleteFile(ctx, p, r.file) }),
+		"Documents.Delete": owner(func(p P) error { return s.Documents().Delete(ctx, p, r.doc) }),
+		"Memories.Update":  owner(func(p P) error { return second(s.Memories().Update(ctx, p, r.memory, "x", "", nil)) }),
+		"Memories.Delete":  owner(func(p P) error { return second(s.Memories().Delete(ctx, p, r.memory)) }),
+		"Files.Get":        owner(func(p P) error { return second(s.Files().Get(ctx, p, r.file)) }),
+		"Files.Text":       owner(func(p P) error { return second(s.Files().Text(ctx, p, r.file)) }),
+		"Files.Picture":    owner(func(p P) error { return second(s.Files().Picture(ctx, p, r.picture)) }),
+		"Files.Delete":     owner(func(p P) error { return s.Files().Delete(ctx, p, r.file) }),
 
-		"Sessions":  signedIn(func(p P) error { return none(s.Sessions(ctx, p, 0, "")) }),
-		"Documents": signedIn(func(p P) error { return none(s.Documents(ctx, p)) }),
-		"Memories":  signedIn(func(p P) error { return none(s.Memories(ctx, p)) }),
-		"Files":     signedIn(func(p P) error { return none(s.Files(ctx, p)) }),
-		"Repeated": signedIn(func(p P) error {
-			_, _, err := s.Repeated(ctx, p, BeginRun{RequestID: "r"})
+		"Sessions.List":  signedIn(func(p P) error { return none(s.Sessions().List(ctx, p, 0, "")) }),
+		"Documents.List": signedIn(func(p P) error { return none(s.Documents().List(ctx, p)) }),
+		"Memories.List":  signedIn(func(p P) error { return none(s.Memories().List(ctx, p)) }),
+		"Files.List":     signedIn(func(p P) error { return none(s.Files().List(ctx, p)) }),
+		"Runs.Repeated": signedIn(func(p P) error {
+			_, _, err := s.Runs().Repeated(ctx, p, BeginRun{RequestID: "r"})
 			return err
 		}),
-		"AddMemory": signedIn(func(p P) error { _, _, err := s.AddMemory(ctx, p, Memory{Text: "x"}); return err }),
-		"AddFile":   signedIn(func(p P) error { return second(s.AddFile(ctx, p, File{Name: "x"}, nil)) }),
-		"AddPicture": signedIn(func(p P) error {
-			return second(s.AddPicture(ctx, p, File{Name: "x", Width: 1, Height: 1}, []byte("x")))
+		"Memories.Add": signedIn(func(p P) error { _, _, err := s.Memories().Add(ctx, p, Memory{Text: "x"}); return err }),
+		"Files.Add":    signedIn(func(p P) error { return second(s.Files().Add(ctx, p, File{Name: "x"}, nil)) }),
+		"Files.AddPicture": signedIn(func(p P) error {
+			return second(s.Files().AddPicture(ctx, p, File{Name: "x", Width: 1, Height: 1}, []byte("x")))
 		}),
-		"Agent":  signedIn(func(p P) error { return second(s.Agent(ctx, p, r.agent)) }),
-		"Agents": signedIn(func(p P) error { return second(s.Agents(ctx, p)) }),
+		"Agents.Get":  signedIn(func(p P) error { return second(s.Agents().Get(ctx, p, r.agent)) }),
+		"Agents.List": signedIn(func(p P) error { return second(s.Agents().List(ctx, p)) }),
 
-		"CreateAgent": operators(func(p P) error { return second(s.CreateAgent(ctx, p, Agent{Name: "x"})) }),
-		"ChangeAgent": operators(func(p P) error { return second(s.ChangeAgent(ctx, p, r.agent, func(*Agent) {})) }),
-		"DeleteAgent": operators(func(p P) error { return s.DeleteAgent(ctx, p, r.agent) }),
-		"Users":       operators(func(p P) error { return second(s.Users(ctx, p)) }),
-		"CreateUser":  operators(func(p P) error { return second(s.CreateUser(ctx, p, "x", true)) }),
-		"CreateLink":  operators(func(p P) error { _, _, err := s.CreateLink(ctx, p, r.user, time.Hour); return err }),
-		"RemoveUser":  operators(func(p P) error { return s.RemoveUser(ctx, p, r.user) }),
+		"Agents.Create":      operators(func(p P) error { return second(s.Agents().Create(ctx, p, Agent{Name: "x"})) }),
+		"Agents.Change":      operators(func(p P) error { return second(s.Agents().Change(ctx, p, r.agent, func(*Agent) {})) }),
+		"Agents.Delete":      operators(func(p P) error { return s.Agents().Delete(ctx, p, r.agent) }),
+		"Users.List":         operators(func(p P) error { return second(s.Users().List(ctx, p)) }),
+		"Users.Create":       operators(func(p P) error { return second(s.Users().Create(ctx, p, "x", true)) }),
+		"SignIns.CreateLink": operators(func(p P) error { _, _, err := s.SignIns().CreateLink(ctx, p, r.user, time.Hour); return err }),
+		"Users.Remove":       operators(func(p P) error { return s.Users().Remove(ctx, p, r.user) }),
 
-		"RevokeUser":     {identity.OwnerOrOperator, func(p P) error { return s.RevokeUser(ctx, p, r.user) }},
-		"RevokeCookie":   owner(func(p P) error { return s.RevokeCookie(ctx, p, r.cookie) }),
-		"UnfinishedRuns": {identity.HostOnly, func(p P) error { return second(s.UnfinishedRuns(ctx, p)) }},
+		"SignIns.RevokeUser":   {identity.OwnerOrOperator, func(p P) error { return s.SignIns().RevokeUser(ctx, p, r.user) }},
+		"SignIns.RevokeCookie": owner(func(p P) error { return s.SignIns().RevokeCookie(ctx, p, r.cookie) }),
+		"Runs.Unfinished":      {identity.HostOnly, func(p P) error { return second(s.Runs().Unfinished(ctx, p)) }},
 	}
 }
 
@@ -123,7 +123,7 @@ func none[T any](list []T, err error) error {
 func TestTheStoreRefusesByItself(t *testing.T) {
 	s := openTest(t, Options{})
 	ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
-	u, err := s.CreateUser(t.Context(), anOperator, "op", true)
+	u, err := s.Users().Create(t.Context(), anOperator, "op", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,11 +131,11 @@ func TestTheStoreRefusesByItself(t *testing.T) {
 	complete(t, s, ask(t, s, op, "", "mine"), "yours")
 	b := ask(t, s, ada, "", "hello")
 	complete(t, s, b, "hi")
-	doc, err1 := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a.md"}, []byte("text"))
-	memory, _, err2 := s.AddMemory(t.Context(), ada, Memory{Text: "I drink tea."})
-	file, err3 := s.AddFile(t.Context(), ada, File{Name: "a.txt"}, []byte("text"))
-	picture, err4 := s.AddPicture(t.Context(), ada, File{Name: "a.png", Width: 1, Height: 1}, []byte("p"))
-	agent, err5 := s.CreateAgent(t.Context(), anOperator, Agent{Name: "Tutor"})
+	doc, err1 := s.Documents().Put(t.Context(), ada, DocumentRecord{URI: "/a.md"}, []byte("text"))
+	memory, _, err2 := s.Memories().Add(t.Context(), ada, Memory{Text: "I drink tea."})
+	file, err3 := s.Files().Add(t.Context(), ada, File{Name: "a.txt"}, []byte("text"))
+	picture, err4 := s.Files().AddPicture(t.Context(), ada, File{Name: "a.png", Width: 1, Height: 1}, []byte("p"))
+	agent, err5 := s.Agents().Create(t.Context(), anOperator, Agent{Name: "Tutor"})
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		t.Fatal(err)
 	}
@@ -144,15 +144,29 @@ func TestTheStoreRefusesByItself(t *testing.T) {
 		memory.ID, file.ID, picture.ID, agent.ID, cookie})
 	gone := callsOn(t, s, records{"u_gone", "s_gone", "m_gone", "r_gone", "d_gone", "/gone.md",
 		"mem_gone", "f_gone", "f_gone", agent.ID, cookie})
-	kinds := reflect.TypeFor[*Store]()
-	for i := range kinds.NumMethod() {
-		m := kinds.Method(i)
-		asks := m.Type.NumIn() > 2 && m.Type.In(2) == reflect.TypeFor[identity.Principal]()
-		if _, free := unasked[m.Name]; asks == free {
-			t.Errorf("%s takes a Principal: %v, and is said to ask nothing: %v", m.Name, asks, free)
+	for _, kind := range []reflect.Type{reflect.TypeFor[Agents](), reflect.TypeFor[Documents](), reflect.TypeFor[Files](),
+		reflect.TypeFor[Memories](), reflect.TypeFor[Messages](), reflect.TypeFor[Runs](), reflect.TypeFor[Sessions](),
+		reflect.TypeFor[SignIns](), reflect.TypeFor[Users]()} {
+		if _, is := reflect.TypeFor[*Store]().MethodByName(kind.Name()); !is {
+			t.Errorf("the Store has no %s", kind.Name())
 		}
-		if _, is := there[m.Name]; asks && !is {
-			t.Errorf("%s is not tried", m.Name)
+		for i := range kind.NumMethod() {
+			m := kind.Method(i)
+			name := kind.Name() + "." + m.Name
+			asks := m.Type.NumIn() > 2 && m.Type.In(2) == reflect.TypeFor[identity.Principal]()
+			if _, free := unasked[name]; asks == free {
+				t.Errorf("%s takes a Principal: %v, and is said to ask nothing: %v", name, asks, free)
+			}
+			if _, is := there[name]; asks && !is {
+				t.Errorf("%s is not tried", name)
+			}
+		}
+	}
+	store := reflect.TypeFor[*Store]()
+	for i := range store.NumMethod() {
+		m := store.Method(i)
+		if _, free := unasked[m.Name]; !free && (m.Type.NumIn() != 1 || m.Type.Out(0).NumMethod() == 0) {
+			t.Errorf("%s is no kind of records, and not said to ask nothing", m.Name)
 		}
 	}
 	stranger := map[identity.Who]error{identity.Owner: ErrNotFound, identity.Operators: identity.ErrForbidden,
@@ -182,7 +196,7 @@ func TestTheStoreRefusesByItself(t *testing.T) {
 			if !errors.Is(err, want) {
 				t.Errorf("%s as %s: %v, want %v", name, c.name, err, want)
 			}
-			if name == "RevokeCookie" || name == "PutDocument" { // a cookie is no id, and a free id can be taken
+			if name == "SignIns.RevokeCookie" || name == "Documents.Put" { // a cookie is no id, and a free id can be taken
 				continue
 			}
 			if missing := gone[name].call(c.p); !errors.Is(missing, want) {
@@ -201,12 +215,12 @@ func TestTheStoreRefusesByItself(t *testing.T) {
 			t.Errorf("%s as the host: %v", name, err)
 		}
 	}
-	for _, name := range []string{"Sessions", "Documents", "Memories", "Files"} {
+	for _, name := range []string{"Sessions.List", "Documents.List", "Memories.List", "Files.List"} {
 		if err := there[name].call(eve); err != nil {
 			t.Errorf("%s as eve: %v", name, err)
 		}
 	}
-	for _, name := range []string{"ChangeAgent", "CreateLink", "RevokeUser", "RemoveUser", "DeleteAgent"} {
+	for _, name := range []string{"Agents.Change", "SignIns.CreateLink", "SignIns.RevokeUser", "Users.Remove", "Agents.Delete"} {
 		if err := there[name].call(op); err != nil {
 			t.Errorf("%s as an operator: %v", name, err)
 		}
@@ -219,30 +233,30 @@ func TestTheOwnerMay(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
 	b := ask(t, s, ada, "", "hello")
-	doc, err1 := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a.md"}, []byte("text"))
-	memory, _, err2 := s.AddMemory(t.Context(), ada, Memory{Text: "I drink tea."})
-	file, err3 := s.AddFile(t.Context(), ada, File{Name: "a.txt"}, []byte("text"))
-	picture, err4 := s.AddPicture(t.Context(), ada, File{Name: "a.png", Width: 1, Height: 1}, []byte("p"))
+	doc, err1 := s.Documents().Put(t.Context(), ada, DocumentRecord{URI: "/a.md"}, []byte("text"))
+	memory, _, err2 := s.Memories().Add(t.Context(), ada, Memory{Text: "I drink tea."})
+	file, err3 := s.Files().Add(t.Context(), ada, File{Name: "a.txt"}, []byte("text"))
+	picture, err4 := s.Files().AddPicture(t.Context(), ada, File{Name: "a.png", Width: 1, Height: 1}, []byte("p"))
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
 	calls := callsOn(t, s, records{ada.UserID(), b.Session.ID, b.Responses[0].ID, b.Run.ID, doc.ID, doc.URI,
 		memory.ID, file.ID, picture.ID, "", signIn(t, s, ada)})
 	for _, name := range []string{
-		"Session", "RenameSession", "PinSession", "SelectLeaf", "Messages", "Message", "Branch", "Run", "LiveRun",
-		"LatestRun", "Document", "DocumentText", "FindDocument", "UpdateMemory", "File",
-		"FileText", "FilePicture", "Repeated", "AddMemory", "AddFile", "AddPicture", "Agents", "DeleteDocument",
-		"DeleteMemory", "DeleteFile", "RevokeCookie", "RevokeUser",
+		"Sessions.Get", "Sessions.Rename", "Sessions.Pin", "Sessions.SelectLeaf", "Messages.List", "Messages.Get", "Messages.Branch", "Runs.Get", "Runs.Live",
+		"Runs.Latest", "Documents.Get", "Documents.Text", "Documents.Find", "Memories.Update", "Files.Get",
+		"Files.Text", "Files.Picture", "Runs.Repeated", "Memories.Add", "Files.Add", "Files.AddPicture", "Agents.List", "Documents.Delete",
+		"Memories.Delete", "Files.Delete", "SignIns.RevokeCookie", "SignIns.RevokeUser",
 	} {
 		if err := calls[name].call(ada); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := calls["BeginRun"].call(ada); !errors.Is(err, ErrBusy) {
+	if err := calls["Runs.Begin"].call(ada); !errors.Is(err, ErrBusy) {
 		t.Errorf("BeginRun: %v, want ErrBusy of the live run", err)
 	}
 	complete(t, s, b, "hi")
-	if err := calls["DeleteSession"].call(ada); err != nil {
+	if err := calls["Sessions.Delete"].call(ada); err != nil {
 		t.Errorf("DeleteSession: %v", err)
 	}
 }

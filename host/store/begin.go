@@ -89,7 +89,7 @@ type request struct {
 	At             time.Time `json:"at"`
 }
 
-// BeginRun writes everything that a run begins with in one transaction: the
+// Begin writes everything that a run begins with in one transaction: the
 // session if it is new, the user message, the reserved answers, the run, the
 // new leaf. It returns
 //
@@ -102,7 +102,7 @@ type request struct {
 //   - ErrInvalid when no model is named, the request id is too long, the parent
 //     is not an answer, there are too many files or one of them twice, or what
 //     is to go on is no answer or has messages behind it.
-func (s *Store) BeginRun(ctx context.Context, p identity.Principal, in BeginRun) (Begun, error) {
+func (s Runs) Begin(ctx context.Context, p identity.Principal, in BeginRun) (Begun, error) {
 	if len(in.Models) == 0 {
 		return Begun{}, invalid("a run needs a model")
 	}
@@ -137,7 +137,7 @@ func (s *Store) BeginRun(ctx context.Context, p identity.Principal, in BeginRun)
 // Repeated returns what an earlier request with the same id and hash has begun, false where
 // there was none. Only RequestID and BodyHash of in are looked at. It returns ErrNotFound
 // where that run was deleted, and ErrConflict when the id was used with another hash.
-func (s *Store) Repeated(ctx context.Context, p identity.Principal, in BeginRun) (out Begun, found bool, err error) {
+func (s Runs) Repeated(ctx context.Context, p identity.Principal, in BeginRun) (out Begun, found bool, err error) {
 	err = s.view(ctx, func(tx kv.Tx) error {
 		out, err = s.replay(tx, p, in)
 		return err
@@ -146,7 +146,7 @@ func (s *Store) Repeated(ctx context.Context, p identity.Principal, in BeginRun)
 }
 
 // replay returns what an earlier request with the same id has begun.
-func (s *Store) replay(tx kv.Tx, p identity.Principal, in BeginRun) (out Begun, err error) {
+func (s Runs) replay(tx kv.Tx, p identity.Principal, in BeginRun) (out Begun, err error) {
 	asked := identity.Resource{Kind: identity.SessionKind, Owner: p.UserID()}
 	if err := may(p, identity.AskSession, asked); err != nil || in.RequestID == "" {
 		return Begun{}, err
@@ -182,7 +182,7 @@ func (s *Store) replay(tx kv.Tx, p identity.Principal, in BeginRun) (out Begun, 
 }
 
 // begin checks and writes a new run.
-func (s *Store) begin(tx kv.Tx, p identity.Principal, in BeginRun) (Begun, error) {
+func (s Runs) begin(tx kv.Tx, p identity.Principal, in BeginRun) (Begun, error) {
 	var out Begun
 	now := s.clock()
 	if in.Continue != "" {
@@ -236,7 +236,7 @@ func (b *Begun) follow(tx kv.Tx, last Message) error {
 
 // beginMessage fills in the session and the user message, from the store or
 // new, and returns the session as it is stored.
-func (s *Store) beginMessage(
+func (s Runs) beginMessage(
 	tx kv.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun,
 ) (old Session, err error) {
 	if in.Regenerate != "" {
@@ -310,7 +310,7 @@ func writeBegun(tx kv.Tx, old Session, b Begun) error {
 }
 
 // remember writes the request id.
-func (s *Store) remember(tx kv.Tx, p identity.Principal, in BeginRun, out Begun) error {
+func (s Runs) remember(tx kv.Tx, p identity.Principal, in BeginRun, out Begun) error {
 	if in.RequestID == "" {
 		return nil
 	}
@@ -321,7 +321,7 @@ func (s *Store) remember(tx kv.Tx, p identity.Principal, in BeginRun, out Begun)
 		tableRequestTimes.putRaw(tx, join(timeKey(r.At), key), []byte{}))
 }
 
-func (s *Store) expired(r request) bool { return !s.clock().Before(r.At.Add(RequestLifetime)) }
+func (s Runs) expired(r request) bool { return !s.clock().Before(r.At.Add(RequestLifetime)) }
 
 // timeKey writes a time so that it sorts.
 func timeKey(t time.Time) string { return fmt.Sprintf("%020d", max(t.UnixNano(), 0)) }
@@ -330,7 +330,7 @@ func timeKey(t time.Time) string { return fmt.Sprintf("%020d", max(t.UnixNano(),
 const prunedAtOnce = 64
 
 // pruneRequests forgets request ids that are too old, a few at a time.
-func (s *Store) pruneRequests(tx kv.Tx) error {
+func (s Runs) pruneRequests(tx kv.Tx) error {
 	limit := timeKey(s.clock().Add(-RequestLifetime))
 	var old []string
 	tableRequestTimes.scan(tx, "", func(key string, _ []byte) bool {

@@ -18,7 +18,7 @@ func TestBeginRunWritesAllOfIt(t *testing.T) {
 		clock := newClock()
 		s := open(Options{Now: clock.now})
 		ada := newUser(t, s, "ada")
-		b, err := s.BeginRun(t.Context(), ada, BeginRun{RequestID: "q1", BodyHash: "h", NewTitle: "Title", Private: true, Text: "a <b> & ü", Models: []string{"x", "y"}})
+		b, err := s.Runs().Begin(t.Context(), ada, BeginRun{RequestID: "q1", BodyHash: "h", NewTitle: "Title", Private: true, Text: "a <b> & ü", Models: []string{"x", "y"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,15 +33,15 @@ func TestBeginRunWritesAllOfIt(t *testing.T) {
 				t.Errorf("response %d is %+v", i, m)
 			}
 		}
-		stored, err := s.Messages(t.Context(), ada, b.Session.ID)
+		stored, err := s.Messages().List(t.Context(), ada, b.Session.ID)
 		if err != nil || !reflect.DeepEqual(stored, append([]Message{b.UserMessage}, b.Responses...)) {
 			t.Errorf("stored are %+v, %v", stored, err)
 		}
-		session, err := s.Session(t.Context(), ada, b.Session.ID)
+		session, err := s.Sessions().Get(t.Context(), ada, b.Session.ID)
 		if err != nil || session != b.Session {
 			t.Errorf("stored is %+v, %v", session, err)
 		}
-		live, err := s.LiveRun(t.Context(), ada, b.Session.ID)
+		live, err := s.Runs().Live(t.Context(), ada, b.Session.ID)
 		if err != nil || !reflect.DeepEqual(live, b.Run) {
 			t.Errorf("live is %+v, %v", live, err)
 		}
@@ -55,7 +55,7 @@ func TestBeginRunRefuses(t *testing.T) {
 		ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
 		b := ask(t, s, ada, "", "hello")
 		models := []string{"m"}
-		_, err := s.BeginRun(t.Context(), ada, BeginRun{SessionID: b.Session.ID, Text: "again", Models: models})
+		_, err := s.Runs().Begin(t.Context(), ada, BeginRun{SessionID: b.Session.ID, Text: "again", Models: models})
 		var busy *BusyError
 		if !errors.As(err, &busy) || busy.Run != b.Run.ID || !errors.Is(err, ErrBusy) {
 			t.Errorf("got %v, want a *BusyError that names the run", err)
@@ -81,11 +81,11 @@ func TestBeginRunRefuses(t *testing.T) {
 			"regenerate of what is live":    {ada, BeginRun{Regenerate: other.Responses[0].ID, Models: models}, ErrBusy},
 			"operator in another's session": {identity.New(identity.Account{ID: eve.UserID(), Roles: []identity.Role{identity.Operator}}, identity.Command), BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
 		} {
-			if _, err := s.BeginRun(t.Context(), c.p, c.in); !errors.Is(err, c.want) {
+			if _, err := s.Runs().Begin(t.Context(), c.p, c.in); !errors.Is(err, c.want) {
 				t.Errorf("%s: got %v, want %v", name, err, c.want)
 			}
 		}
-		if m, err := s.Messages(t.Context(), ada, b.Session.ID); err != nil || len(m) != 2 {
+		if m, err := s.Messages().List(t.Context(), ada, b.Session.ID); err != nil || len(m) != 2 {
 			t.Errorf("the refused left something behind: %v, %v", m, err)
 		}
 		expectSound(t, s)
@@ -99,7 +99,7 @@ func TestRegenerateAnswersTheSameQuestionAgain(t *testing.T) {
 		b := ask(t, s, ada, "", "hello")
 		complete(t, s, b, "hi")
 		for _, id := range []string{b.Responses[0].ID, b.UserMessage.ID} {
-			again, err := s.BeginRun(t.Context(), ada, BeginRun{Regenerate: id, Models: []string{"other"}})
+			again, err := s.Runs().Begin(t.Context(), ada, BeginRun{Regenerate: id, Models: []string{"other"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestRegenerateAnswersTheSameQuestionAgain(t *testing.T) {
 			}
 			complete(t, s, again, "hello again")
 		}
-		if m, err := s.Messages(t.Context(), ada, b.Session.ID); err != nil || len(m) != 4 {
+		if m, err := s.Messages().List(t.Context(), ada, b.Session.ID); err != nil || len(m) != 4 {
 			t.Errorf("got %d messages, %v, want a question with three answers", len(m), err)
 		}
 		expectSound(t, s)
@@ -124,7 +124,7 @@ func TestSameRequestAtOnceBeginsOneRun(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				b, err := s.BeginRun(t.Context(), ada, BeginRun{RequestID: "same", BodyHash: "h", Text: "hello", Models: []string{"m"}})
+				b, err := s.Runs().Begin(t.Context(), ada, BeginRun{RequestID: "same", BodyHash: "h", Text: "hello", Models: []string{"m"}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -148,17 +148,17 @@ func TestRequestOfADeletedSessionIsNotRepeated(t *testing.T) {
 		s := open(Options{})
 		ada := newUser(t, s, "ada")
 		in := BeginRun{RequestID: "q", BodyHash: "h", Text: "hello", Models: []string{"m"}}
-		b, err := s.BeginRun(t.Context(), ada, in)
+		b, err := s.Runs().Begin(t.Context(), ada, in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		complete(t, s, b, "hi")
-		if err := s.DeleteSession(t.Context(), ada, b.Session.ID); err != nil {
+		if err := s.Sessions().Delete(t.Context(), ada, b.Session.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.BeginRun(t.Context(), ada, in)
+		_, err = s.Runs().Begin(t.Context(), ada, in)
 		expectError(t, err, ErrNotFound)
-		if sessions, err := s.Sessions(t.Context(), ada, 0, ""); err != nil || len(sessions) != 0 {
+		if sessions, err := s.Sessions().List(t.Context(), ada, 0, ""); err != nil || len(sessions) != 0 {
 			t.Errorf("got %v, %v", sessions, err)
 		}
 	})
@@ -192,7 +192,7 @@ func TestIdempotency(t *testing.T) {
 				key := p.UserID() + in.RequestID
 				k, seen := model[key]
 				seen = seen && clock.now().Before(k.at.Add(RequestLifetime))
-				b, err := s.BeginRun(t.Context(), p, in)
+				b, err := s.Runs().Begin(t.Context(), p, in)
 				switch {
 				case seen && k.hash != in.BodyHash:
 					if !errors.Is(err, ErrConflict) {

@@ -42,7 +42,7 @@ func TestCheckFindsWhatIsWrongWithAJournal(t *testing.T) {
 				s := open(Options{})
 				b := ask(t, s, newUser(t, s, "ada"), "", "hello")
 				f := withJournal(b.Run, Finish{StopReason: StatusCompleted}, "hello", "you")
-				if err := s.FinishRun(t.Context(), b.Run.ID, f); err != nil {
+				if err := s.Runs().Finish(t.Context(), b.Run.ID, f); err != nil {
 					t.Fatal(err)
 				}
 				expectSound(t, s)

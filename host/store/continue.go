@@ -11,7 +11,7 @@ import (
 // beginContinued takes an answer up again: the run writes on in the message that is
 // there. The calls that were held back are handed out and held no longer, so that
 // none can run twice.
-func (s *Store) beginContinued(
+func (s Runs) beginContinued(
 	tx kv.Tx, p identity.Principal, in BeginRun, now time.Time, out *Begun,
 ) (old Session, err error) {
 	m, err := ownMessage(tx, p, in.Continue)

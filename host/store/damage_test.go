@@ -15,20 +15,20 @@ import (
 
 // readAll reads everything that a person has, and returns the first error.
 func readAll(t *testing.T, s *Store) error {
-	users, err := s.Users(t.Context(), identity.ForHost("a test"))
+	users, err := s.Users().List(t.Context(), identity.ForHost("a test"))
 	if err != nil {
 		return err
 	}
 	for _, u := range users {
-		sessions, err := s.Sessions(t.Context(), u.Principal(identity.Command), 0, "")
+		sessions, err := s.Sessions().List(t.Context(), u.Principal(identity.Command), 0, "")
 		if err != nil {
 			return err
 		}
 		for _, session := range sessions {
-			if _, err := s.Messages(t.Context(), u.Principal(identity.Command), session.ID); err != nil {
+			if _, err := s.Messages().List(t.Context(), u.Principal(identity.Command), session.ID); err != nil {
 				return err
 			}
-			run, err := s.LatestRun(t.Context(), u.Principal(identity.Command), session.ID)
+			run, err := s.Runs().Latest(t.Context(), u.Principal(identity.Command), session.ID)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func wholeFile(t *testing.T) []byte {
 	for i := range 20 {
 		b := ask(t, s, ada, "", fmt.Sprint(i))
 		f := withJournal(b.Run, Finish{StopReason: StatusCompleted}, strings.Fields(strings.Repeat("word ", 40))...)
-		if err := s.FinishRun(t.Context(), b.Run.ID, f); err != nil {
+		if err := s.Runs().Finish(t.Context(), b.Run.ID, f); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,13 +30,13 @@ type DocumentRecord struct {
 	AddedAt   time.Time `json:"added_at"`
 }
 
-// PutDocument writes a document and its text. The record's owner is the
+// Put writes a document and its text. The record's owner is the
 // principal. A document whose URI the owner has already replaces that one and
 // keeps its id and its AddedAt; another gets an id if it has none. The record
 // is returned as it was written. It returns ErrInvalid for a URI that is empty or too
 // long, and ErrNotFound when the user does not exist or the record's id is another
 // document's.
-func (s *Store) PutDocument(
+func (s Documents) Put(
 	ctx context.Context, p identity.Principal, record DocumentRecord, text []byte,
 ) (DocumentRecord, error) {
 	if record.URI == "" || len(record.URI) > maxURI {
@@ -49,7 +49,7 @@ func (s *Store) PutDocument(
 			return err
 		}
 		uriKey := join(p.UserID(), record.URI)
-		if err := s.placeDocument(tx, p, &record, tableDocumentURIs.text(tx, uriKey)); err != nil {
+		if err := s.place(tx, p, &record, tableDocumentURIs.text(tx, uriKey)); err != nil {
 			return err
 		}
 		return errors.Join(
@@ -63,8 +63,8 @@ func (s *Store) PutDocument(
 	return record, nil
 }
 
-// placeDocument fills in id, owner and times; known is the id that the URI has.
-func (s *Store) placeDocument(tx kv.Tx, p identity.Principal, record *DocumentRecord, known string) error {
+// place fills in id, owner and times; known is the id that the URI has.
+func (s Documents) place(tx kv.Tx, p identity.Principal, record *DocumentRecord, known string) error {
 	record.Owner = p.UserID()
 	if known != "" {
 		record.ID = known
@@ -85,8 +85,8 @@ func (s *Store) placeDocument(tx kv.Tx, p identity.Principal, record *DocumentRe
 	return nil
 }
 
-// Document returns a document's record, or ErrNotFound.
-func (s *Store) Document(ctx context.Context, p identity.Principal, id string) (DocumentRecord, error) {
+// Get returns a document's record, or ErrNotFound.
+func (s Documents) Get(ctx context.Context, p identity.Principal, id string) (DocumentRecord, error) {
 	var record DocumentRecord
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		record, err = ownDocument(tx, p, identity.ReadDocument, id)
@@ -99,8 +99,8 @@ func ownDocument(tx kv.Tx, p identity.Principal, a identity.Action, id string) (
 	return own[DocumentRecord](tx, tableDocuments, p, a, id)
 }
 
-// DocumentText returns a document's text, or ErrNotFound. It is the caller's.
-func (s *Store) DocumentText(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
+// Text returns a document's text, or ErrNotFound. It is the caller's.
+func (s Documents) Text(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
 	var text []byte
 	err := s.view(ctx, func(tx kv.Tx) error {
 		if _, err := ownDocument(tx, p, identity.ReadDocument, id); err != nil {
@@ -112,8 +112,8 @@ func (s *Store) DocumentText(ctx context.Context, p identity.Principal, id strin
 	return text, err
 }
 
-// FindDocument returns the principal's document with that URI, or ErrNotFound.
-func (s *Store) FindDocument(ctx context.Context, p identity.Principal, uri string) (DocumentRecord, error) {
+// Find returns the principal's document with that URI, or ErrNotFound.
+func (s Documents) Find(ctx context.Context, p identity.Principal, uri string) (DocumentRecord, error) {
 	var record DocumentRecord
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		if err := may(p, identity.ListDocuments, identity.DocumentKind.All()); err != nil {
@@ -129,9 +129,9 @@ func (s *Store) FindDocument(ctx context.Context, p identity.Principal, uri stri
 	return record, err
 }
 
-// Documents returns the principal's documents by URI. Records that cannot be
+// List returns the principal's documents by URI. Records that cannot be
 // read are left out and named in the error.
-func (s *Store) Documents(ctx context.Context, p identity.Principal) ([]DocumentRecord, error) {
+func (s Documents) List(ctx context.Context, p identity.Principal) ([]DocumentRecord, error) {
 	var records []DocumentRecord
 	var bad []error
 	err := s.view(ctx, func(tx kv.Tx) error {
@@ -152,8 +152,8 @@ func (s *Store) Documents(ctx context.Context, p identity.Principal) ([]Document
 	return records, errors.Join(append(bad, err)...)
 }
 
-// DeleteDocument deletes a document and its text, or returns ErrNotFound.
-func (s *Store) DeleteDocument(ctx context.Context, p identity.Principal, id string) error {
+// Delete deletes a document and its text, or returns ErrNotFound.
+func (s Documents) Delete(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx kv.Tx) error {
 		record, err := ownDocument(tx, p, identity.DeleteDocument, id)
 		if err != nil {

@@ -14,7 +14,7 @@ func TestDocumentIsKnownByItsURI(t *testing.T) {
 		ada, eve := newUser(t, s, "ada"), newUser(t, s, "eve")
 		put := func(p identity.Principal, r DocumentRecord, text string) DocumentRecord {
 			t.Helper()
-			got, err := s.PutDocument(t.Context(), p, r, []byte(text))
+			got, err := s.Documents().Put(t.Context(), p, r, []byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,29 +31,29 @@ func TestDocumentIsKnownByItsURI(t *testing.T) {
 			t.Errorf("got %+v after %+v", second, first)
 		}
 		put(ada, DocumentRecord{URI: "/docs/empty.md"}, "")
-		if text, err := s.DocumentText(t.Context(), ada, first.ID); err != nil || string(text) != "two" {
+		if text, err := s.Documents().Text(t.Context(), ada, first.ID); err != nil || string(text) != "two" {
 			t.Errorf("got %q, %v", text, err)
 		}
-		if text, err := s.DocumentText(t.Context(), eve, hers.ID); err != nil || string(text) != "eve's" {
+		if text, err := s.Documents().Text(t.Context(), eve, hers.ID); err != nil || string(text) != "eve's" {
 			t.Errorf("got %q, %v", text, err)
 		}
-		if list, err := s.Documents(t.Context(), ada); err != nil || len(list) != 2 || list[0] != second {
+		if list, err := s.Documents().List(t.Context(), ada); err != nil || len(list) != 2 || list[0] != second {
 			t.Errorf("got %+v, %v", list, err)
 		}
-		if found, err := s.FindDocument(t.Context(), ada, "/docs/a.md"); err != nil || found != second {
+		if found, err := s.Documents().Find(t.Context(), ada, "/docs/a.md"); err != nil || found != second {
 			t.Errorf("got %+v, %v", found, err)
 		}
-		_, err := s.PutDocument(t.Context(), eve, DocumentRecord{ID: first.ID, URI: "/docs/stolen.md"}, nil)
+		_, err := s.Documents().Put(t.Context(), eve, DocumentRecord{ID: first.ID, URI: "/docs/stolen.md"}, nil)
 		expectError(t, err, ErrNotFound)
-		_, err = s.PutDocument(t.Context(), eve, DocumentRecord{}, nil)
+		_, err = s.Documents().Put(t.Context(), eve, DocumentRecord{}, nil)
 		expectError(t, err, ErrInvalid)
 		expectSound(t, s)
-		if err := s.DeleteDocument(t.Context(), ada, first.ID); err != nil {
+		if err := s.Documents().Delete(t.Context(), ada, first.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.FindDocument(t.Context(), ada, "/docs/a.md")
+		_, err = s.Documents().Find(t.Context(), ada, "/docs/a.md")
 		expectError(t, err, ErrNotFound)
-		_, err = s.DocumentText(t.Context(), ada, first.ID)
+		_, err = s.Documents().Text(t.Context(), ada, first.ID)
 		expectError(t, err, ErrNotFound)
 		expectSound(t, s)
 	})

@@ -71,33 +71,33 @@ type FileRef struct {
 	Bytes     int64  `json:"bytes"`
 }
 
-// AddFile writes a new file of the principal's with its text, which is UTF-8.
+// Add writes a new file of the principal's with its text, which is UTF-8.
 // Files that no message carried within UnsentLifetime go at that time. It
 // returns ErrInvalid for a name that is empty or too long and for a text that
 // is not UTF-8, ErrFull when the person's files would have more than
 // MaxFilesBytes, and ErrNotFound when the user does not exist.
-func (s *Store) AddFile(ctx context.Context, p identity.Principal, record File, text []byte) (File, error) {
+func (s Files) Add(ctx context.Context, p identity.Principal, record File, text []byte) (File, error) {
 	if !utf8.Valid(text) {
 		return File{}, invalid("the text of a file is UTF-8")
 	}
 	record.TextBytes, record.Characters, record.Lines = int64(len(text)), utf8.RuneCount(text), countLines(text)
 	record.Width, record.Height = 0, 0
-	return s.addFile(ctx, p, record, tableFileTexts, text)
+	return s.add(ctx, p, record, tableFileTexts, text)
 }
 
 // AddPicture writes a new file of the principal's that is a picture. Its Width and
 // Height are at least 1. Lifetime and errors are those of AddFile.
-func (s *Store) AddPicture(ctx context.Context, p identity.Principal, record File, picture []byte) (File, error) {
+func (s Files) AddPicture(ctx context.Context, p identity.Principal, record File, picture []byte) (File, error) {
 	if record.Width < 1 || record.Height < 1 || len(picture) == 0 {
 		return File{}, invalid("a picture has a width, a height and bytes")
 	}
 	record.Bytes = int64(len(picture))
 	record.TextBytes, record.Characters, record.Lines, record.Encoding = 0, 0, 0, ""
-	return s.addFile(ctx, p, record, tableFilePictures, picture)
+	return s.add(ctx, p, record, tableFilePictures, picture)
 }
 
-// addFile writes a record and, in the table for its kind, what is kept of it.
-func (s *Store) addFile(
+// add writes a record and, in the table for its kind, what is kept of it.
+func (s Files) add(
 	ctx context.Context, p identity.Principal, record File, kind table, content []byte,
 ) (File, error) {
 	if record.Name == "" || len(record.Name) > maxFileName {
@@ -107,7 +107,7 @@ func (s *Store) addFile(
 		if err := known(tx, p, identity.AddFile, identity.FileKind); err != nil {
 			return err
 		}
-		used, err := s.pruneFiles(tx, p)
+		used, err := s.prune(tx, p)
 		if err != nil {
 			return err
 		}
@@ -135,9 +135,9 @@ func countLines(text []byte) int {
 	return n
 }
 
-// pruneFiles deletes what was never sent and is too old, and returns how many
+// prune deletes what was never sent and is too old, and returns how many
 // bytes remain.
-func (s *Store) pruneFiles(tx kv.Tx, p identity.Principal) (used int64, err error) {
+func (s Files) prune(tx kv.Tx, p identity.Principal) (used int64, err error) {
 	files, _ := filesOf(tx, p) // those that cannot be read take no part
 	for _, f := range files {
 		if len(f.Sessions) == 0 && s.clock().After(f.CreatedAt.Add(UnsentLifetime)) {
@@ -151,9 +151,9 @@ func (s *Store) pruneFiles(tx kv.Tx, p identity.Principal) (used int64, err erro
 	return used, nil
 }
 
-// Files returns the principal's files, the newest first. Records that cannot be
+// List returns the principal's files, the newest first. Records that cannot be
 // read are left out and named in the error.
-func (s *Store) Files(ctx context.Context, p identity.Principal) ([]File, error) {
+func (s Files) List(ctx context.Context, p identity.Principal) ([]File, error) {
 	var files []File
 	var bad error
 	err := s.view(ctx, func(tx kv.Tx) error {
@@ -181,8 +181,8 @@ func filesOf(tx kv.Tx, p identity.Principal) ([]File, error) {
 	return files, errors.Join(bad...)
 }
 
-// File returns a file's record, or ErrNotFound.
-func (s *Store) File(ctx context.Context, p identity.Principal, id string) (File, error) {
+// Get returns a file's record, or ErrNotFound.
+func (s Files) Get(ctx context.Context, p identity.Principal, id string) (File, error) {
 	var f File
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		f, err = ownFile(tx, p, identity.ReadFile, id)
@@ -195,23 +195,23 @@ func ownFile(tx kv.Tx, p identity.Principal, a identity.Action, id string) (File
 	return own[File](tx, tableFiles, p, a, id)
 }
 
-// FileText returns a file's text, which is empty for a picture, or ErrNotFound. It
+// Text returns a file's text, which is empty for a picture, or ErrNotFound. It
 // is the caller's.
-func (s *Store) FileText(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
-	return s.fileContent(ctx, p, tableFileTexts, id)
+func (s Files) Text(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
+	return s.content(ctx, p, tableFileTexts, id)
 }
 
-// FilePicture returns the bytes of a picture, or ErrNotFound, also for a file that
+// Picture returns the bytes of a picture, or ErrNotFound, also for a file that
 // is a text. They are the caller's.
-func (s *Store) FilePicture(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
-	picture, err := s.fileContent(ctx, p, tableFilePictures, id)
+func (s Files) Picture(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
+	picture, err := s.content(ctx, p, tableFilePictures, id)
 	if err == nil && len(picture) == 0 {
 		return nil, notFound("picture", id)
 	}
 	return picture, err
 }
 
-func (s *Store) fileContent(ctx context.Context, p identity.Principal, kind table, id string) ([]byte, error) {
+func (s Files) content(ctx context.Context, p identity.Principal, kind table, id string) ([]byte, error) {
 	var content []byte
 	err := s.view(ctx, func(tx kv.Tx) error {
 		if _, err := ownFile(tx, p, identity.ReadFile, id); err != nil {
@@ -223,9 +223,9 @@ func (s *Store) fileContent(ctx context.Context, p identity.Principal, kind tabl
 	return content, err
 }
 
-// DeleteFile deletes a file with its text or picture for good, or returns ErrNotFound.
+// Delete deletes a file with its text or picture for good, or returns ErrNotFound.
 // Messages that carry it keep its name.
-func (s *Store) DeleteFile(ctx context.Context, p identity.Principal, id string) error {
+func (s Files) Delete(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx kv.Tx) error {
 		f, err := ownFile(tx, p, identity.DeleteFile, id)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func addFile(t *testing.T, s *Store, p identity.Principal, name, text string) File {
 	t.Helper()
-	f, err := s.AddFile(t.Context(), p, File{Name: name, MediaType: "text/plain", Bytes: int64(len(text))}, []byte(text))
+	f, err := s.Files().Add(t.Context(), p, File{Name: name, MediaType: "text/plain", Bytes: int64(len(text))}, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func addFile(t *testing.T, s *Store, p identity.Principal, name, text string) Fi
 
 func addPicture(t *testing.T, s *Store, p identity.Principal, name, data string) File {
 	t.Helper()
-	f, err := s.AddPicture(t.Context(), p, File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, []byte(data))
+	f, err := s.Files().AddPicture(t.Context(), p, File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func addPicture(t *testing.T, s *Store, p identity.Principal, name, data string)
 // sendFiles begins and ends a run whose message carries the files.
 func sendFiles(t *testing.T, s *Store, p identity.Principal, session string, files ...string) Begun {
 	t.Helper()
-	b, err := s.BeginRun(t.Context(), p, BeginRun{SessionID: session, Text: "look", Files: files, Models: []string{"m"}})
+	b, err := s.Runs().Begin(t.Context(), p, BeginRun{SessionID: session, Text: "look", Files: files, Models: []string{"m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,28 +48,28 @@ func TestAMessageCarriesItsFiles(t *testing.T) {
 			t.Errorf("the record is %+v", f)
 		}
 		b := sendFiles(t, s, ada, "", f.ID)
-		path, err := s.Branch(t.Context(), ada, b.Session.ID, "")
+		path, err := s.Messages().Branch(t.Context(), ada, b.Session.ID, "")
 		if err != nil || len(path[0].Files) != 1 || path[0].Files[0] != (FileRef{ID: f.ID, Name: "zahlen.csv", MediaType: "text/plain", Bytes: 9}) {
 			t.Fatalf("%+v, %v", path, err)
 		}
-		if text, err := s.FileText(t.Context(), ada, f.ID); err != nil || string(text) != "a;b\nö;2\n" {
+		if text, err := s.Files().Text(t.Context(), ada, f.ID); err != nil || string(text) != "a;b\nö;2\n" {
 			t.Errorf("%q, %v", text, err)
 		}
-		if _, err := s.FileText(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
+		if _, err := s.Files().Text(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
 			t.Errorf("somebody else's file: %v", err)
 		}
-		_, err = s.BeginRun(t.Context(), eve, BeginRun{Text: "x", Files: []string{f.ID}, Models: []string{"m"}})
+		_, err = s.Runs().Begin(t.Context(), eve, BeginRun{Text: "x", Files: []string{f.ID}, Models: []string{"m"}})
 		if !errors.Is(err, ErrNotFound) {
 			t.Errorf("sent somebody else's file: %v", err)
 		}
-		_, err = s.BeginRun(t.Context(), ada, BeginRun{Text: "x", Files: []string{f.ID, f.ID}, Models: []string{"m"}})
+		_, err = s.Runs().Begin(t.Context(), ada, BeginRun{Text: "x", Files: []string{f.ID, f.ID}, Models: []string{"m"}})
 		if !errors.Is(err, ErrInvalid) {
 			t.Errorf("sent a file twice: %v", err)
 		}
-		if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
+		if err := s.Files().Delete(t.Context(), ada, f.ID); err != nil {
 			t.Fatal(err)
 		}
-		if path, _ = s.Branch(t.Context(), ada, b.Session.ID, ""); len(path[0].Files) != 1 {
+		if path, _ = s.Messages().Branch(t.Context(), ada, b.Session.ID, ""); len(path[0].Files) != 1 {
 			t.Error("the message forgot the name of a deleted file")
 		}
 	})
@@ -83,16 +83,16 @@ func TestFilesGoWithTheLastSessionThatCarriesThem(t *testing.T) {
 		one := sendFiles(t, s, ada, "", only.ID, both.ID)
 		two := sendFiles(t, s, ada, "", both.ID)
 		sendFiles(t, s, ada, two.Session.ID, both.ID) // again in the same session
-		if err := s.DeleteSession(t.Context(), ada, one.Session.ID); err != nil {
+		if err := s.Sessions().Delete(t.Context(), ada, one.Session.ID); err != nil {
 			t.Fatal(err)
 		}
-		if files, err := s.Files(t.Context(), ada); err != nil || len(files) != 1 || files[0].ID != both.ID {
+		if files, err := s.Files().List(t.Context(), ada); err != nil || len(files) != 1 || files[0].ID != both.ID {
 			t.Fatalf("%+v, %v", files, err)
 		}
-		if err := s.DeleteSession(t.Context(), ada, two.Session.ID); err != nil {
+		if err := s.Sessions().Delete(t.Context(), ada, two.Session.ID); err != nil {
 			t.Fatal(err)
 		}
-		if files, err := s.Files(t.Context(), ada); err != nil || len(files) != 0 {
+		if files, err := s.Files().List(t.Context(), ada); err != nil || len(files) != 0 {
 			t.Fatalf("%+v, %v", files, err)
 		}
 	})
@@ -108,7 +108,7 @@ func TestFilesThatWereNeverSentGoAfterAWhile(t *testing.T) {
 		sendFiles(t, s, ada, "", sent.ID)
 		clock.advance(UnsentLifetime + time.Second)
 		fresh := addFile(t, s, ada, "fresh", "3")
-		files, err := s.Files(t.Context(), ada)
+		files, err := s.Files().List(t.Context(), ada)
 		if err != nil || len(files) != 2 || files[0].ID != fresh.ID || files[1].ID != sent.ID {
 			t.Fatalf("%+v, %v", files, err)
 		}
@@ -118,14 +118,14 @@ func TestFilesThatWereNeverSentGoAfterAWhile(t *testing.T) {
 func TestRemovingAUserLeavesNoRecordBehind(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
-		if _, _, err := s.EnsureOwner(t.Context()); err != nil {
+		if _, _, err := s.Users().EnsureOwner(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ada := newUser(t, s, "ada")
 		addMemory(t, s, ada, "I drink tea.")
 		sendFiles(t, s, ada, "", addFile(t, s, ada, "a", "1").ID)
 		addFile(t, s, ada, "unsent", "2")
-		if err := s.RemoveUser(t.Context(), anOperator, ada.UserID()); err != nil {
+		if err := s.Users().Remove(t.Context(), anOperator, ada.UserID()); err != nil {
 			t.Fatal(err)
 		}
 		err := s.view(t.Context(), func(tx kv.Tx) error {
@@ -187,27 +187,27 @@ func TestAPictureIsKeptWithItsSizeAndHasNoText(t *testing.T) {
 		if !f.Picture() || f.Bytes != 4 || f.Width != 6 || f.Height != 4 || f.TextBytes != 0 || plain.Picture() {
 			t.Errorf("the records are %+v, %+v", f, plain)
 		}
-		if data, err := s.FilePicture(t.Context(), ada, f.ID); err != nil || string(data) != "\x89PNG" {
+		if data, err := s.Files().Picture(t.Context(), ada, f.ID); err != nil || string(data) != "\x89PNG" {
 			t.Errorf("%q, %v", data, err)
 		}
-		if text, err := s.FileText(t.Context(), ada, f.ID); err != nil || len(text) != 0 {
+		if text, err := s.Files().Text(t.Context(), ada, f.ID); err != nil || len(text) != 0 {
 			t.Errorf("a picture's text: %q, %v", text, err)
 		}
 		for name, id := range map[string]string{"a text": plain.ID, "none": "f_0"} {
-			if _, err := s.FilePicture(t.Context(), ada, id); !errors.Is(err, ErrNotFound) {
+			if _, err := s.Files().Picture(t.Context(), ada, id); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s as a picture: %v", name, err)
 			}
 		}
-		if _, err := s.FilePicture(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
+		if _, err := s.Files().Picture(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
 			t.Errorf("somebody else's picture: %v", err)
 		}
-		if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png"}, []byte("x")); !errors.Is(err, ErrInvalid) {
+		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png"}, []byte("x")); !errors.Is(err, ErrInvalid) {
 			t.Errorf("a picture without a size: %v", err)
 		}
 		if problems := s.Check(t.Context()); len(problems) > 0 {
 			t.Error(problems)
 		}
-		if err := s.DeleteFile(t.Context(), ada, f.ID); err != nil {
+		if err := s.Files().Delete(t.Context(), ada, f.ID); err != nil {
 			t.Fatal(err)
 		}
 		err := s.view(t.Context(), func(tx kv.Tx) error {
@@ -231,10 +231,10 @@ func TestPicturesCountTowardsWhatAPersonKeeps(t *testing.T) {
 		if err := s.update(t.Context(), func(tx kv.Tx) error { return tableFiles.put(tx, f.ID, f) }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xyz")); !errors.Is(err, ErrFull) {
+		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xyz")); !errors.Is(err, ErrFull) {
 			t.Errorf("one too many: %v", err)
 		}
-		if _, err := s.AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xy")); err != nil {
+		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xy")); err != nil {
 			t.Errorf("what still fits: %v", err)
 		}
 	})

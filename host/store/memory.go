@@ -38,12 +38,12 @@ type Memory struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// AddMemory writes a new memory of the principal's from the record's Text,
+// Add writes a new memory of the principal's from the record's Text,
 // Plugin, Session and Labels. Where one with the same text is there already, that one
 // is returned and added is false. It returns ErrInvalid for a text that is
 // empty, too long or not UTF-8, ErrFull when there are MaxMemories, and
 // ErrNotFound when the user does not exist.
-func (s *Store) AddMemory(ctx context.Context, p identity.Principal, record Memory) (m Memory, added bool, err error) {
+func (s Memories) Add(ctx context.Context, p identity.Principal, record Memory) (m Memory, added bool, err error) {
 	if record.Text, err = memoryText(record.Text); err != nil {
 		return Memory{}, false, err
 	}
@@ -88,9 +88,9 @@ func memoryText(text string) (string, error) {
 	return text, nil
 }
 
-// Memories returns the principal's memories, the last updated first. Records
+// List returns the principal's memories, the last updated first. Records
 // that cannot be read are left out and named in the error.
-func (s *Store) Memories(ctx context.Context, p identity.Principal) ([]Memory, error) {
+func (s Memories) List(ctx context.Context, p identity.Principal) ([]Memory, error) {
 	var memories []Memory
 	var bad error
 	err := s.view(ctx, func(tx kv.Tx) error {
@@ -124,10 +124,10 @@ func ownMemory(tx kv.Tx, p identity.Principal, a identity.Action, id string) (Me
 	return own[Memory](tx, tableMemories, p, a, id)
 }
 
-// UpdateMemory gives a memory another text; plugin is who wrote it, "" for the
+// Update gives a memory another text; plugin is who wrote it, "" for the
 // person, and labels are its labels. It returns ErrInvalid as AddMemory does, and
 // ErrNotFound.
-func (s *Store) UpdateMemory(
+func (s Memories) Update(
 	ctx context.Context, p identity.Principal, id, text, plugin string, labels []string,
 ) (Memory, error) {
 	text, err := memoryText(text)
@@ -148,9 +148,9 @@ func (s *Store) UpdateMemory(
 	return m, nil
 }
 
-// DeleteMemory deletes a memory for good and returns what it was, or
+// Delete deletes a memory for good and returns what it was, or
 // ErrNotFound.
-func (s *Store) DeleteMemory(ctx context.Context, p identity.Principal, id string) (Memory, error) {
+func (s Memories) Delete(ctx context.Context, p identity.Principal, id string) (Memory, error) {
 	var m Memory
 	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if m, err = ownMemory(tx, p, identity.DeleteMemory, id); err != nil {

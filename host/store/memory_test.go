@@ -12,7 +12,7 @@ import (
 
 func addMemory(t *testing.T, s *Store, p identity.Principal, text string) Memory {
 	t.Helper()
-	m, _, err := s.AddMemory(t.Context(), p, Memory{Text: text})
+	m, _, err := s.Memories().Add(t.Context(), p, Memory{Text: text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,26 +29,26 @@ func TestMemoriesAreListedNewestFirstAndToTheirOwnerOnly(t *testing.T) {
 		addMemory(t, s, ada, "My dog is Rex.")
 		addMemory(t, s, eve, "I am Eve.")
 		clock.advance(time.Hour)
-		changed, err := s.UpdateMemory(t.Context(), ada, tea.ID, "I drink coffee.", "memory", nil)
+		changed, err := s.Memories().Update(t.Context(), ada, tea.ID, "I drink coffee.", "memory", nil)
 		if err != nil || changed.CreatedAt != tea.CreatedAt || !changed.UpdatedAt.After(tea.UpdatedAt) || changed.Plugin != "memory" {
 			t.Fatalf("%+v, %v", changed, err)
 		}
-		list, err := s.Memories(t.Context(), ada)
+		list, err := s.Memories().List(t.Context(), ada)
 		if err != nil || len(list) != 2 || list[0].Text != "I drink coffee." || list[1].Text != "My dog is Rex." {
 			t.Fatalf("%+v, %v", list, err)
 		}
 		for _, err := range []error{
-			func() error { _, err := s.UpdateMemory(t.Context(), eve, tea.ID, "mine", "", nil); return err }(),
-			func() error { _, err := s.DeleteMemory(t.Context(), eve, tea.ID); return err }(),
+			func() error { _, err := s.Memories().Update(t.Context(), eve, tea.ID, "mine", "", nil); return err }(),
+			func() error { _, err := s.Memories().Delete(t.Context(), eve, tea.ID); return err }(),
 		} {
 			if !errors.Is(err, ErrNotFound) {
 				t.Errorf("got %v, want ErrNotFound", err)
 			}
 		}
-		if was, err := s.DeleteMemory(t.Context(), ada, tea.ID); err != nil || was.Text != "I drink coffee." {
+		if was, err := s.Memories().Delete(t.Context(), ada, tea.ID); err != nil || was.Text != "I drink coffee." {
 			t.Errorf("%+v, %v", was, err)
 		}
-		if list, _ = s.Memories(t.Context(), ada); len(list) != 1 {
+		if list, _ = s.Memories().List(t.Context(), ada); len(list) != 1 {
 			t.Errorf("%+v", list)
 		}
 	})
@@ -59,7 +59,7 @@ func TestTheSameMemoryIsKeptOnce(t *testing.T) {
 		s := open(Options{})
 		ada := newUser(t, s, "ada")
 		first := addMemory(t, s, ada, "I drink tea.")
-		again, added, err := s.AddMemory(t.Context(), ada, Memory{Text: " I drink tea. "})
+		again, added, err := s.Memories().Add(t.Context(), ada, Memory{Text: " I drink tea. "})
 		if err != nil || added || again.ID != first.ID {
 			t.Fatalf("%+v, %v, %v", again, added, err)
 		}
@@ -71,7 +71,7 @@ func TestAMemoryThatCannotBeKeptIsRefused(t *testing.T) {
 		s := open(Options{})
 		ada := newUser(t, s, "ada")
 		for _, text := range []string{"", " \n", "a\x00b", "\xff", strings.Repeat("ä", MaxMemoryRunes+1)} {
-			if _, _, err := s.AddMemory(t.Context(), ada, Memory{Text: text}); !errors.Is(err, ErrInvalid) {
+			if _, _, err := s.Memories().Add(t.Context(), ada, Memory{Text: text}); !errors.Is(err, ErrInvalid) {
 				t.Errorf("%.10q: %v", text, err)
 			}
 		}
@@ -95,7 +95,7 @@ func TestMemoriesHaveALimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.AddMemory(t.Context(), ada, Memory{Text: "one more"}); !errors.Is(err, ErrFull) {
+		if _, _, err := s.Memories().Add(t.Context(), ada, Memory{Text: "one more"}); !errors.Is(err, ErrFull) {
 			t.Errorf("got %v, want ErrFull", err)
 		}
 	})

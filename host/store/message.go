@@ -76,8 +76,8 @@ type Call struct {
 	Arguments string `json:"arguments,omitempty"`
 }
 
-// Message returns a message, or ErrNotFound.
-func (s *Store) Message(ctx context.Context, p identity.Principal, id string) (Message, error) {
+// Get returns a message, or ErrNotFound.
+func (s Messages) Get(ctx context.Context, p identity.Principal, id string) (Message, error) {
 	var message Message
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		message, err = ownMessage(tx, p, id)
@@ -110,9 +110,9 @@ func putMessage(tx kv.Tx, m Message) error {
 	return tableMessages.put(tx, m.ID, m)
 }
 
-// Messages returns all messages of a session's tree, oldest first. Messages
+// List returns all messages of a session's tree, oldest first. Messages
 // that cannot be read are left out and named in the error.
-func (s *Store) Messages(ctx context.Context, p identity.Principal, sessionID string) ([]Message, error) {
+func (s Messages) List(ctx context.Context, p identity.Principal, sessionID string) ([]Message, error) {
 	var messages []Message
 	var bad []error
 	err := s.view(ctx, func(tx kv.Tx) error {
@@ -134,7 +134,7 @@ func (s *Store) Messages(ctx context.Context, p identity.Principal, sessionID st
 
 // Branch returns the path of messages from the root to the leaf; an empty leaf
 // means the session's own. It is empty for a session without messages.
-func (s *Store) Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]Message, error) {
+func (s Messages) Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]Message, error) {
 	var path []Message
 	err := s.view(ctx, func(tx kv.Tx) error {
 		session, err := ownSession(tx, p, identity.ReadSession, sessionID)

@@ -48,7 +48,7 @@ func runChild(mode, path string) int {
 // until it is killed.
 func writeForever(s *Store) {
 	ctx := context.Background()
-	owner, _, err := s.EnsureOwner(ctx)
+	owner, _, err := s.Users().EnsureOwner(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -80,7 +80,7 @@ func writeRun(ctx context.Context, s *Store, records *journal.Local, p identity.
 		}
 		return beginning.Write(tx)
 	}}
-	b, err := s.BeginRun(ctx, p, in)
+	b, err := s.Runs().Begin(ctx, p, in)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func writeRun(ctx context.Context, s *Store, records *journal.Local, p identity.
 	}
 	ending := lease.Seal(false, journal.Of(journal.Outcome{Reason: StatusCompleted}),
 		journal.Of(journal.End{Reason: StatusCompleted}))
-	if err := s.FinishRun(ctx, b.Run.ID, finishWith(ending, b.Run, StatusCompleted)); err != nil {
+	if err := s.Runs().Finish(ctx, b.Run.ID, finishWith(ending, b.Run, StatusCompleted)); err != nil {
 		return err
 	}
 	ending.Done()
@@ -259,13 +259,13 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 
 func compareAcknowledged(t *testing.T, s *Store, records *journal.Local, all *acknowledged) {
 	t.Helper()
-	owner, err := s.UserByName(t.Context(), OwnerName)
+	owner, err := s.Users().ByName(t.Context(), OwnerName)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := owner.Principal(identity.Command)
 	for id, text := range all.texts {
-		if m, err := s.Message(t.Context(), p, id); err != nil || m.Text != text {
+		if m, err := s.Messages().Get(t.Context(), p, id); err != nil || m.Text != text {
 			t.Errorf("message %s is %q, %v, want %q", id, m.Text, err, text)
 		}
 	}
@@ -282,7 +282,7 @@ func compareAcknowledged(t *testing.T, s *Store, records *journal.Local, all *ac
 		if text != want || strings.Count(text, "word-") < last || log.Damage() != nil {
 			t.Errorf("run %s says %q, want %q with at least %d words, %v", run, text, want, last, log.Damage())
 		}
-		r, err := s.Run(t.Context(), p, run)
+		r, err := s.Runs().Get(t.Context(), p, run)
 		if err != nil || all.finished[run] && r.StopReason != StatusCompleted || r.Live() == log.Closed() {
 			t.Errorf("run %s is %+v, %v; its journal has ended: %v", run, r, err, log.Closed())
 		}
@@ -292,7 +292,7 @@ func compareAcknowledged(t *testing.T, s *Store, records *journal.Local, all *ac
 // recoverRuns ends what the kill cut off, as the host does when it starts.
 func recoverRuns(t *testing.T, s *Store, records *journal.Local, all *acknowledged) {
 	t.Helper()
-	runs, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
+	runs, err := s.Runs().Unfinished(t.Context(), identity.ForHost("a test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,17 +310,17 @@ func recoverRuns(t *testing.T, s *Store, records *journal.Local, all *acknowledg
 			t.Fatal(err)
 		}
 		ending := lease.Seal(true, journal.Closings(lease.Log(), 1)...)
-		if err := s.FinishRun(t.Context(), run.ID, finishWith(ending, run, StatusInterrupted)); err != nil {
+		if err := s.Runs().Finish(t.Context(), run.ID, finishWith(ending, run, StatusInterrupted)); err != nil {
 			t.Fatal(err)
 		}
 		ending.Done()
 	}
-	owner, err := s.UserByName(t.Context(), OwnerName)
+	owner, err := s.Users().ByName(t.Context(), OwnerName)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for run := range maps.Keys(all.packets) {
-		if r, err := s.Run(t.Context(), owner.Principal(identity.Command), run); err != nil || r.Live() {
+		if r, err := s.Runs().Get(t.Context(), owner.Principal(identity.Command), run); err != nil || r.Live() {
 			t.Errorf("run %s is %+v, %v, want it ended", run, r, err)
 		}
 	}

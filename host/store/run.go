@@ -72,8 +72,8 @@ type AnswerState struct {
 	Labels []string
 }
 
-// Run returns a run, or ErrNotFound.
-func (s *Store) Run(ctx context.Context, p identity.Principal, id string) (Run, error) {
+// Get returns a run, or ErrNotFound.
+func (s Runs) Get(ctx context.Context, p identity.Principal, id string) (Run, error) {
 	var run Run
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		run, err = ownRun(tx, p, id)
@@ -82,15 +82,15 @@ func (s *Store) Run(ctx context.Context, p identity.Principal, id string) (Run, 
 	return run, err
 }
 
-// LiveRun returns the live run of a session, or ErrNotFound when it has none.
-func (s *Store) LiveRun(ctx context.Context, p identity.Principal, sessionID string) (Run, error) {
-	return s.sessionRun(ctx, p, sessionID, liveRun)
+// Live returns the live run of a session, or ErrNotFound when it has none.
+func (s Runs) Live(ctx context.Context, p identity.Principal, sessionID string) (Run, error) {
+	return s.ofSession(ctx, p, sessionID, liveRun)
 }
 
-// LatestRun returns the newest run of a session, live or not, or ErrNotFound
+// Latest returns the newest run of a session, live or not, or ErrNotFound
 // when it has none.
-func (s *Store) LatestRun(ctx context.Context, p identity.Principal, sessionID string) (Run, error) {
-	return s.sessionRun(ctx, p, sessionID, func(tx kv.Tx, session string) string {
+func (s Runs) Latest(ctx context.Context, p identity.Principal, sessionID string) (Run, error) {
+	return s.ofSession(ctx, p, sessionID, func(tx kv.Tx, session string) string {
 		runs := tableSessionRuns.tails(tx, session+"/")
 		if len(runs) == 0 {
 			return ""
@@ -99,7 +99,7 @@ func (s *Store) LatestRun(ctx context.Context, p identity.Principal, sessionID s
 	})
 }
 
-func (s *Store) sessionRun(
+func (s Runs) ofSession(
 	ctx context.Context, p identity.Principal, sessionID string, which func(kv.Tx, string) string,
 ) (Run, error) {
 	var run Run
@@ -132,10 +132,10 @@ func liveRun(tx kv.Tx, sessionID string) string {
 	return id
 }
 
-// UnfinishedRuns returns all runs that have not ended, of all users, oldest
+// Unfinished returns all runs that have not ended, of all users, oldest
 // first. After a start these are the runs that a crash cut off, and only the host may
 // see them. Runs that cannot be read are left out and named in the error.
-func (s *Store) UnfinishedRuns(ctx context.Context, p identity.Principal) ([]Run, error) {
+func (s Runs) Unfinished(ctx context.Context, p identity.Principal) ([]Run, error) {
 	if err := may(p, identity.RecoverRuns, identity.RunKind.All()); err != nil {
 		return nil, err
 	}
@@ -158,13 +158,13 @@ func (s *Store) UnfinishedRuns(ctx context.Context, p identity.Principal) ([]Run
 	return runs, errors.Join(append(bad, err)...)
 }
 
-// FinishRun ends a run, once: who comes first has ended it, and who comes later
+// Finish ends a run, once: who comes first has ended it, and who comes later
 // gets ErrFinished and changes nothing. An answer or a session whose record cannot be
 // read stays as it is, so that nothing keeps the run from ending. It returns
 // ErrNotFound when the run is not there (any more), ErrEpoch when Epoch is below the
 // run's, and ErrInvalid when StopReason or the status of an answer is not final, or an
 // answer is not one of the run's.
-func (s *Store) FinishRun(ctx context.Context, runID string, f Finish) error {
+func (s Runs) Finish(ctx context.Context, runID string, f Finish) error {
 	return s.update(ctx, func(tx kv.Tx) error {
 		run, err := unfinishedRun(tx, runID)
 		if err != nil {
@@ -188,7 +188,7 @@ func unfinishedRun(tx kv.Tx, id string) (Run, error) {
 	return run, err
 }
 
-func (s *Store) finish(tx kv.Tx, run Run, f Finish) error {
+func (s Runs) finish(tx kv.Tx, run Run, f Finish) error {
 	if !finalStatus(f.StopReason) {
 		return invalid("%q is not a reason for which a run stops", f.StopReason)
 	}

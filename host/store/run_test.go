@@ -14,7 +14,7 @@ import (
 
 func message(t *testing.T, s *Store, p identity.Principal, id string) Message {
 	t.Helper()
-	m, err := s.Message(t.Context(), p, id)
+	m, err := s.Messages().Get(t.Context(), p, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestARunEndsOnceAndSaysHowItsAnswersEnded(t *testing.T) {
 		s := open(Options{Now: clock.now})
 		ada := newUser(t, s, "ada")
 		allowed := []string{"clock", "mail"}
-		b, err := s.BeginRun(t.Context(), ada, BeginRun{Text: "hello", Models: []string{"x", "y", "z"}, Agent: "ag_1",
+		b, err := s.Runs().Begin(t.Context(), ada, BeginRun{Text: "hello", Models: []string{"x", "y", "z"}, Agent: "ag_1",
 			Allowed: allowed})
 		if err != nil {
 			t.Fatal(err)
@@ -38,10 +38,10 @@ func TestARunEndsOnceAndSaysHowItsAnswersEnded(t *testing.T) {
 			{ID: b.Responses[0].ID, Status: StatusCompleted, Held: held, Labels: []string{"private_data"}},
 			{ID: b.Responses[1].ID, Status: StatusError, ErrorCode: "model_failed", ErrorMessage: "It failed."},
 		}}, "hi")
-		if err := s.FinishRun(t.Context(), b.Run.ID, f); err != nil {
+		if err := s.Runs().Finish(t.Context(), b.Run.ID, f); err != nil {
 			t.Fatal(err)
 		}
-		expectError(t, s.FinishRun(t.Context(), b.Run.ID, Finish{StopReason: StatusError, Epoch: 1}), ErrFinished)
+		expectError(t, s.Runs().Finish(t.Context(), b.Run.ID, Finish{StopReason: StatusError, Epoch: 1}), ErrFinished)
 
 		want := slices.Clone(b.Responses) // all else of them stays as it was
 		for i := range want {
@@ -58,17 +58,17 @@ func TestARunEndsOnceAndSaysHowItsAnswersEnded(t *testing.T) {
 		if want[0].Agent != "ag_1" || !slices.Equal(want[0].Allowed, allowed) {
 			t.Errorf("the answer began as %+v", want[0])
 		}
-		run, err := s.Run(t.Context(), ada, b.Run.ID)
+		run, err := s.Runs().Get(t.Context(), ada, b.Run.ID)
 		if err != nil || run.StopReason != StatusCompleted || !run.EndedAt.Equal(clock.now()) ||
 			!reflect.DeepEqual(run.Ends, map[int64]int64{1: 3}) {
 			t.Errorf("got %+v, %v", run, err)
 		}
-		if session, err := s.Session(t.Context(), ada, b.Session.ID); err != nil || !session.UpdatedAt.Equal(clock.now()) {
+		if session, err := s.Sessions().Get(t.Context(), ada, b.Session.ID); err != nil || !session.UpdatedAt.Equal(clock.now()) {
 			t.Errorf("got %+v, %v", session, err)
 		}
-		_, err = s.LiveRun(t.Context(), ada, b.Session.ID)
+		_, err = s.Runs().Live(t.Context(), ada, b.Session.ID)
 		expectError(t, err, ErrNotFound)
-		if latest, err := s.LatestRun(t.Context(), ada, b.Session.ID); err != nil || latest.ID != b.Run.ID {
+		if latest, err := s.Runs().Latest(t.Context(), ada, b.Session.ID); err != nil || latest.ID != b.Run.ID {
 			t.Errorf("the latest run is %+v, %v", latest, err)
 		}
 		expectSound(t, s)
@@ -96,12 +96,12 @@ func TestARunDoesNotEndInAWayThatIsNone(t *testing.T) {
 				Status: StatusCompleted}}}, ErrInvalid},
 		} {
 			c.f.Also = func(kv.Tx) error { t.Errorf("%s: Also ran", name); return nil }
-			if err := s.FinishRun(t.Context(), b.Run.ID, c.f); !errors.Is(err, c.want) {
+			if err := s.Runs().Finish(t.Context(), b.Run.ID, c.f); !errors.Is(err, c.want) {
 				t.Errorf("%s: got %v, want %v", name, err, c.want)
 			}
 		}
-		expectError(t, s.FinishRun(t.Context(), "r_x", Finish{StopReason: StatusCompleted, Epoch: 1}), ErrNotFound)
-		if run, err := s.LiveRun(t.Context(), ada, b.Session.ID); err != nil || !reflect.DeepEqual(run, b.Run) {
+		expectError(t, s.Runs().Finish(t.Context(), "r_x", Finish{StopReason: StatusCompleted, Epoch: 1}), ErrNotFound)
+		if run, err := s.Runs().Live(t.Context(), ada, b.Session.ID); err != nil || !reflect.DeepEqual(run, b.Run) {
 			t.Errorf("the run is %+v, %v", run, err)
 		}
 		if m := message(t, s, ada, answer); m.Status != StatusRunning {
@@ -119,7 +119,7 @@ func TestAnAnswerOfWhichNothingIsSaidEndsAsItsRun(t *testing.T) {
 			StatusInterrupted: StatusInterrupted, StatusAwaitingUser: StatusAwaitingUser,
 		} {
 			b := ask(t, s, ada, "", "hello")
-			if err := s.FinishRun(t.Context(), b.Run.ID, withJournal(b.Run, Finish{StopReason: reason})); err != nil {
+			if err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, Finish{StopReason: reason})); err != nil {
 				t.Fatal(err)
 			}
 			if m := message(t, s, ada, b.Responses[0].ID); m.Status != want || m.EndedAt.IsZero() {
@@ -134,15 +134,15 @@ func TestARunThatGoesOnInAnotherEpochKeepsBothEnds(t *testing.T) {
 		s := open(Options{})
 		ada := newUser(t, s, "ada")
 		b := ask(t, s, ada, "", "hello")
-		unfinished, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
+		unfinished, err := s.Runs().Unfinished(t.Context(), identity.ForHost("a test"))
 		if err != nil || len(unfinished) != 1 || unfinished[0].ID != b.Run.ID {
 			t.Fatalf("unfinished are %+v, %v", unfinished, err)
 		}
-		if err := s.FinishRun(t.Context(), b.Run.ID, Finish{StopReason: StatusInterrupted, Epoch: 2, LastSeq: 3,
+		if err := s.Runs().Finish(t.Context(), b.Run.ID, Finish{StopReason: StatusInterrupted, Epoch: 2, LastSeq: 3,
 			LiveSeq: 9}); err != nil {
 			t.Fatal(err)
 		}
-		run, err := s.Run(t.Context(), ada, b.Run.ID)
+		run, err := s.Runs().Get(t.Context(), ada, b.Run.ID)
 		if err != nil || run.Epoch != 2 {
 			t.Fatalf("%+v, %v", run, err)
 		}
@@ -154,7 +154,7 @@ func TestARunThatGoesOnInAnotherEpochKeepsBothEnds(t *testing.T) {
 				t.Errorf("who read up to %d/%d was told: %v", c.epoch, c.seq, !c.told)
 			}
 		}
-		if unfinished, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test")); err != nil || len(unfinished) != 0 {
+		if unfinished, err := s.Runs().Unfinished(t.Context(), identity.ForHost("a test")); err != nil || len(unfinished) != 0 {
 			t.Errorf("unfinished are %+v, %v", unfinished, err)
 		}
 	})
@@ -172,21 +172,21 @@ func TestWhatRunsAlsoIsInTheSameTransaction(t *testing.T) {
 			}
 			return errors.Join(tx.Put("also", "begun", []byte(b.Run.ID)), refused)
 		}
-		_, err := s.BeginRun(t.Context(), ada, in)
+		_, err := s.Runs().Begin(t.Context(), ada, in)
 		expectError(t, err, refused)
-		if sessions, err := s.Sessions(t.Context(), ada, 0, ""); err != nil || len(sessions) != 0 {
+		if sessions, err := s.Sessions().List(t.Context(), ada, 0, ""); err != nil || len(sessions) != 0 {
 			t.Errorf("the refused left %v, %v", sessions, err)
 		}
-		if _, found, err := s.Repeated(t.Context(), ada, in); found || err != nil {
+		if _, found, err := s.Runs().Repeated(t.Context(), ada, in); found || err != nil {
 			t.Errorf("the refused request is remembered: %v, %v", found, err)
 		}
 		in.Also = func(tx kv.Tx, b Begun) error { return tx.Put("also", "begun", []byte(b.Run.ID)) }
-		b, err := s.BeginRun(t.Context(), ada, in)
+		b, err := s.Runs().Begin(t.Context(), ada, in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		in.Also = func(kv.Tx, Begun) error { t.Error("it ran for a repeated request"); return nil }
-		if again, err := s.BeginRun(t.Context(), ada, in); err != nil || !again.Replayed || again.Run.ID != b.Run.ID {
+		if again, err := s.Runs().Begin(t.Context(), ada, in); err != nil || !again.Replayed || again.Run.ID != b.Run.ID {
 			t.Errorf("%+v, %v", again, err)
 		}
 
@@ -196,8 +196,8 @@ func TestWhatRunsAlsoIsInTheSameTransaction(t *testing.T) {
 			}
 			return errors.Join(tx.Put("also", "ended", nil), refused)
 		}}
-		expectError(t, s.FinishRun(t.Context(), b.Run.ID, withJournal(b.Run, f)), refused)
-		if run, err := s.LiveRun(t.Context(), ada, b.Session.ID); err != nil || run.ID != b.Run.ID {
+		expectError(t, s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, f)), refused)
+		if run, err := s.Runs().Live(t.Context(), ada, b.Session.ID); err != nil || run.ID != b.Run.ID {
 			t.Errorf("the run is %+v, %v", run, err)
 		}
 		_, err = readSealed(t.Context(), s, b.Run.ID)
@@ -205,7 +205,7 @@ func TestWhatRunsAlsoIsInTheSameTransaction(t *testing.T) {
 			t.Error("the journal of the refused end is there")
 		}
 		f.Also = func(tx kv.Tx) error { return tx.Put("also", "ended", nil) }
-		if err := s.FinishRun(t.Context(), b.Run.ID, withJournal(b.Run, f)); err != nil {
+		if err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, f)); err != nil {
 			t.Fatal(err)
 		}
 		err = s.view(t.Context(), func(tx kv.Tx) error {
@@ -233,7 +233,7 @@ func TestOneEndWins(t *testing.T) {
 			var wins atomic.Int32
 			for _, reason := range []string{StatusCompleted, StatusUserCancelled, StatusError} {
 				wg.Go(func() {
-					err := s.FinishRun(t.Context(), b.Run.ID, withJournal(b.Run, Finish{StopReason: reason}, reason))
+					err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, Finish{StopReason: reason}, reason))
 					if err == nil {
 						wins.Add(1)
 						won.Store(reason)
@@ -243,7 +243,7 @@ func TestOneEndWins(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			run, err := s.Run(t.Context(), ada, b.Run.ID)
+			run, err := s.Runs().Get(t.Context(), ada, b.Run.ID)
 			text := textOf(t, s, message(t, s, ada, b.Responses[0].ID))
 			if err != nil || wins.Load() != 1 || run.StopReason != won.Load() || text != won.Load() {
 				t.Errorf("%d ends won, the last was %v; the run is %+v, its journal says %q, %v", wins.Load(), won.Load(), run,
@@ -259,14 +259,14 @@ func TestADamagedRecordKeepsNoRunFromEnding(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
 		ada := newUser(t, s, "ada")
-		b, err := s.BeginRun(t.Context(), ada, BeginRun{Text: "hello", Models: []string{"x", "y"}})
+		b, err := s.Runs().Begin(t.Context(), ada, BeginRun{Text: "hello", Models: []string{"x", "y"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		spoil(t, s, tableMessages, b.Responses[0].ID)
 		spoil(t, s, tableSessions, b.Session.ID)
 		complete(t, s, b, "hi")
-		if run, err := s.Run(t.Context(), ada, b.Run.ID); err != nil || run.StopReason != StatusCompleted {
+		if run, err := s.Runs().Get(t.Context(), ada, b.Run.ID); err != nil || run.StopReason != StatusCompleted {
 			t.Errorf("the run is %+v, %v", run, err)
 		}
 		if m := message(t, s, ada, b.Responses[1].ID); m.Status != StatusCompleted {
@@ -288,14 +288,14 @@ func TestARunKnowsItsPathAndWhatThatMet(t *testing.T) {
 			for _, id := range b.Run.Responses {
 				f.Answers = append(f.Answers, AnswerState{ID: id, Status: StatusCompleted, Labels: labels})
 			}
-			if err := s.FinishRun(t.Context(), b.Run.ID, withJournal(b.Run, f, "ok")); err != nil {
+			if err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, f, "ok")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		begin := func(in BeginRun) Begun {
 			t.Helper()
 			in.Models = []string{"m"}
-			b, err := s.BeginRun(t.Context(), ada, in)
+			b, err := s.Runs().Begin(t.Context(), ada, in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -330,7 +330,7 @@ func TestARunKnowsItsPathAndWhatThatMet(t *testing.T) {
 // mustNewest returns the id of the newest message of a role.
 func mustNewest(t *testing.T, s *Store, p identity.Principal, session, role string) (id string) {
 	t.Helper()
-	messages, err := s.Messages(t.Context(), p, session)
+	messages, err := s.Messages().List(t.Context(), p, session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestHeldCallsAreHandedOutOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
 		ada := newUser(t, s, "ada")
-		b, err := s.BeginRun(t.Context(), ada, BeginRun{Text: "hello", Models: []string{"x", "y"}, Agent: "ag_1",
+		b, err := s.Runs().Begin(t.Context(), ada, BeginRun{Text: "hello", Models: []string{"x", "y"}, Agent: "ag_1",
 			Allowed: []string{"mail"}})
 		if err != nil {
 			t.Fatal(err)
@@ -354,11 +354,11 @@ func TestHeldCallsAreHandedOutOnce(t *testing.T) {
 		answer := b.Responses[0].ID
 		held := []Call{{ID: "c1", Name: "mail", Arguments: "{}"}, {ID: "c2", Name: "mail"}}
 		f := Finish{StopReason: StatusCompleted, Answers: []AnswerState{{ID: answer, Status: StatusCompleted, Held: held}}}
-		if err := s.FinishRun(t.Context(), b.Run.ID, withJournal(b.Run, f, "held")); err != nil {
+		if err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, f, "held")); err != nil {
 			t.Fatal(err)
 		}
 		goOn := BeginRun{Continue: answer, OnlyHeld: true, Models: []string{"x"}, Agent: "ag_other", Allowed: []string{}}
-		on, err := s.BeginRun(t.Context(), ada, goOn)
+		on, err := s.Runs().Begin(t.Context(), ada, goOn)
 		if err != nil || !reflect.DeepEqual(on.Held, held) || !on.Run.Continues || on.Session.Leaf != answer {
 			t.Fatalf("%+v, %v", on, err)
 		}
@@ -375,7 +375,7 @@ func TestHeldCallsAreHandedOutOnce(t *testing.T) {
 		if text := textOf(t, s, m); text != "held and done" {
 			t.Errorf("it says %q", text)
 		}
-		_, err = s.BeginRun(t.Context(), ada, goOn)
+		_, err = s.Runs().Begin(t.Context(), ada, goOn)
 		expectError(t, err, ErrNothingHeld)
 		expectSound(t, s)
 	})

@@ -25,8 +25,8 @@ type Session struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Session returns a session, or ErrNotFound.
-func (s *Store) Session(ctx context.Context, p identity.Principal, id string) (Session, error) {
+// Get returns a session, or ErrNotFound.
+func (s Sessions) Get(ctx context.Context, p identity.Principal, id string) (Session, error) {
 	var session Session
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		session, err = ownSession(tx, p, identity.ReadSession, id)
@@ -39,11 +39,11 @@ func ownSession(tx kv.Tx, p identity.Principal, a identity.Action, id string) (S
 	return own[Session](tx, tableSessions, p, a, id)
 }
 
-// Sessions returns the principal's sessions, the pinned ones first and of each kind the
+// List returns the principal's sessions, the pinned ones first and of each kind the
 // last updated first: at most limit of them (all if limit is 0) and only those after
 // the session before, if that is not empty. Sessions that cannot be read are left out
 // and named in the error.
-func (s *Store) Sessions(ctx context.Context, p identity.Principal, limit int, before string) ([]Session, error) {
+func (s Sessions) List(ctx context.Context, p identity.Principal, limit int, before string) ([]Session, error) {
 	var sessions []Session
 	var bad []error
 	err := s.view(ctx, func(tx kv.Tx) error {
@@ -103,8 +103,8 @@ func putSession(tx kv.Tx, old, session Session) error {
 	return tableSessions.put(tx, session.ID, session)
 }
 
-// RenameSession sets the title. The session keeps its place in the list.
-func (s *Store) RenameSession(ctx context.Context, p identity.Principal, id, title string) (Session, error) {
+// Rename sets the title. The session keeps its place in the list.
+func (s Sessions) Rename(ctx context.Context, p identity.Principal, id, title string) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if session, err = ownSession(tx, p, identity.ChangeSession, id); err != nil {
@@ -116,9 +116,9 @@ func (s *Store) RenameSession(ctx context.Context, p identity.Principal, id, tit
 	return session, err
 }
 
-// PinSession puts a session before the others in the list, or back among them. It
+// Pin puts a session before the others in the list, or back among them. It
 // returns ErrNotFound.
-func (s *Store) PinSession(ctx context.Context, p identity.Principal, id string, pin bool) (Session, error) {
+func (s Sessions) Pin(ctx context.Context, p identity.Principal, id string, pin bool) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if session, err = ownSession(tx, p, identity.ChangeSession, id); err != nil {
@@ -131,10 +131,10 @@ func (s *Store) PinSession(ctx context.Context, p identity.Principal, id string,
 	return session, err
 }
 
-// DeleteSession deletes a session with its messages, its runs and their journals, and
+// Delete deletes a session with its messages, its runs and their journals, and
 // the files that no other session carries. It returns ErrNotFound, and a *BusyError
 // while a run of it is live: stop the run first.
-func (s *Store) DeleteSession(ctx context.Context, p identity.Principal, id string) error {
+func (s Sessions) Delete(ctx context.Context, p identity.Principal, id string) error {
 	return s.update(ctx, func(tx kv.Tx) error {
 		session, err := ownSession(tx, p, identity.DeleteSession, id)
 		if err != nil {
@@ -175,7 +175,7 @@ func deleteSession(tx kv.Tx, orderKey, id string) error {
 // SelectLeaf lets the conversation go on with the branch that holds the
 // message: the leaf becomes the message itself or, where others follow it, the
 // end of its newest continuation.
-func (s *Store) SelectLeaf(ctx context.Context, p identity.Principal, sessionID, messageID string) (Session, error) {
+func (s Sessions) SelectLeaf(ctx context.Context, p identity.Principal, sessionID, messageID string) (Session, error) {
 	var session Session
 	err := s.update(ctx, func(tx kv.Tx) (err error) {
 		if session, err = ownSession(tx, p, identity.ChangeSession, sessionID); err != nil {

@@ -32,7 +32,7 @@ type credential struct {
 
 // CreateLink makes a one-time sign-in token for the user, valid for ttl. It is for
 // operators and the host, since whoever has the token is that user.
-func (s *Store) CreateLink(
+func (s SignIns) CreateLink(
 	ctx context.Context, p identity.Principal, userID string, ttl time.Duration,
 ) (token string, expires time.Time, err error) {
 	if err := may(p, identity.LinkUser, userResource(userID)); err != nil {
@@ -57,7 +57,7 @@ func (s *Store) CreateLink(
 
 // RedeemLink exchanges a token for a cookie, once. It returns ErrBadLink and
 // ErrExpired.
-func (s *Store) RedeemLink(ctx context.Context, token string) (cookie string, user User, err error) {
+func (s SignIns) RedeemLink(ctx context.Context, token string) (cookie string, user User, err error) {
 	cookie = newSecret()
 	err = s.update(ctx, func(tx kv.Tx) error {
 		link, err := get[credential](tx, tableLinks, digest(token))
@@ -89,7 +89,7 @@ func (s *Store) RedeemLink(ctx context.Context, token string) (cookie string, us
 
 // UserByCookie returns who signed in with the cookie. It returns ErrNotFound
 // for an unknown or revoked one and ErrExpired.
-func (s *Store) UserByCookie(ctx context.Context, cookie string) (User, error) {
+func (s SignIns) UserByCookie(ctx context.Context, cookie string) (User, error) {
 	var user User
 	err := s.view(ctx, func(tx kv.Tx) error {
 		c, err := get[credential](tx, tableCookies, digest(cookie))
@@ -107,7 +107,7 @@ func (s *Store) UserByCookie(ctx context.Context, cookie string) (User, error) {
 
 // RevokeCookie signs the principal's cookie out. An unknown one is no error; another
 // user's is ErrNotFound.
-func (s *Store) RevokeCookie(ctx context.Context, p identity.Principal, cookie string) error {
+func (s SignIns) RevokeCookie(ctx context.Context, p identity.Principal, cookie string) error {
 	return s.update(ctx, func(tx kv.Tx) error {
 		c, err := get[credential](tx, tableCookies, digest(cookie))
 		if err == nil {
@@ -126,7 +126,7 @@ func (s *Store) RevokeCookie(ctx context.Context, p identity.Principal, cookie s
 
 // RevokeUser makes every link and cookie of the user invalid, for themselves or an
 // operator.
-func (s *Store) RevokeUser(ctx context.Context, p identity.Principal, user string) error {
+func (s SignIns) RevokeUser(ctx context.Context, p identity.Principal, user string) error {
 	if err := may(p, identity.RevokeUser, userResource(user)); err != nil {
 		return err
 	}

@@ -42,12 +42,12 @@ type Options struct {
 	Stop kv.Stop
 }
 
-// Store is an open data file. It is safe for concurrent use.
+// Store is an open data file. It is safe for concurrent use. The records of a kind
+// are read and written through a value of that kind, such as Users; those values
+// are as safe, cost nothing and last as long as the Store.
 type Store struct {
-	db    kv.DB
-	path  string
-	now   func() time.Time
-	newID func(prefix string) string
+	*core
+	path string
 	// closing takes the holder's name away, while the lock is still held.
 	closing sync.Once
 }
@@ -59,7 +59,7 @@ type Store struct {
 // ErrDamaged when the file is not a data file or cannot be read. After the last
 // this process may keep the file's lock until it ends.
 func Open(path string, opts Options) (*Store, error) {
-	s := &Store{path: path, now: opts.Now}
+	s := &Store{core: &core{now: opts.Now}, path: path}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -81,7 +81,7 @@ func Open(path string, opts Options) (*Store, error) {
 // OpenMemory opens a Store that keeps nothing beyond the process. Its Path is "". Of
 // opts the lock and the holder are not looked at.
 func OpenMemory(opts Options) (*Store, error) {
-	s := &Store{db: kv.NewMemory(opts.Stop), now: opts.Now}
+	s := &Store{core: &core{db: kv.NewMemory(opts.Stop), now: opts.Now}}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -136,14 +136,3 @@ func (s *Store) DB() kv.DB { return s.db }
 
 // Path returns the path of the data file, "" for none.
 func (s *Store) Path() string { return s.path }
-
-// view runs fn in a read transaction.
-func (s *Store) view(ctx context.Context, fn func(kv.Tx) error) error { return s.db.View(ctx, fn) }
-
-// update runs fn in a write transaction that is on disk when update returns
-// nil, and that never happened when it returns an error. fn may run more than once:
-// what others write at the same time shares the transaction.
-func (s *Store) update(ctx context.Context, fn func(kv.Tx) error) error { return s.db.Commit(ctx, fn) }
-
-// clock returns the time as it is stored.
-func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }

@@ -126,39 +126,39 @@ func TestWhatIsTriedAgainIsTriedAnew(t *testing.T) {
 	}
 	var first Memory
 	again(func() { first = addMemory(t, s, ada, "I drink tea.") })
-	if m, added, err := s.AddMemory(t.Context(), ada, Memory{Text: "I drink tea."}); err != nil || added ||
+	if m, added, err := s.Memories().Add(t.Context(), ada, Memory{Text: "I drink tea."}); err != nil || added ||
 		m.ID != first.ID {
 		t.Errorf("%+v is new: %v, %v; it was there as %+v", m, added, err, first)
 	}
-	old, err := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a.md", AddedAt: time.Unix(1, 0)}, nil)
+	old, err := s.Documents().Put(t.Context(), ada, DocumentRecord{URI: "/a.md", AddedAt: time.Unix(1, 0)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again(func() {
-		if err := s.DeleteDocument(t.Context(), ada, old.ID); err != nil {
+		if err := s.Documents().Delete(t.Context(), ada, old.ID); err != nil {
 			t.Error(err)
 		}
 	})
-	d, err := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a.md"}, nil)
+	d, err := s.Documents().Put(t.Context(), ada, DocumentRecord{URI: "/a.md"}, nil)
 	if err != nil || d.ID == old.ID || d.AddedAt.Equal(old.AddedAt) {
 		t.Errorf("%+v keeps what another was, %+v, %v", d, old, err)
 	}
 	again(func() {
-		if old, err = s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/b.md", AddedAt: time.Unix(1, 0)},
+		if old, err = s.Documents().Put(t.Context(), ada, DocumentRecord{URI: "/b.md", AddedAt: time.Unix(1, 0)},
 			nil); err != nil {
 			t.Error(err)
 		}
 	})
-	d, err = s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/b.md"}, nil)
+	d, err = s.Documents().Put(t.Context(), ada, DocumentRecord{URI: "/b.md"}, nil)
 	if err != nil || d.ID != old.ID || !d.AddedAt.Equal(old.AddedAt) {
 		t.Errorf("%+v does not replace %+v, %v", d, old, err)
 	}
 	again(func() {
-		if _, err := s.CreateUser(t.Context(), anOperator, "eve", false); err != nil {
+		if _, err := s.Users().Create(t.Context(), anOperator, "eve", false); err != nil {
 			t.Error(err)
 		}
 	})
-	_, err = s.CreateUser(t.Context(), anOperator, "eve", false)
+	_, err = s.Users().Create(t.Context(), anOperator, "eve", false)
 	expectError(t, err, ErrExists)
 	expectSound(t, s)
 }
@@ -179,7 +179,7 @@ var anOperator = identity.New(identity.Account{ID: "u_operator", Roles: []identi
 
 func newUser(t *testing.T, s *Store, name string) identity.Principal {
 	t.Helper()
-	u, err := s.CreateUser(t.Context(), anOperator, name, false)
+	u, err := s.Users().Create(t.Context(), anOperator, name, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func newUser(t *testing.T, s *Store, name string) identity.Principal {
 // ask begins a run with one model in a session ("" for a new one).
 func ask(t *testing.T, s *Store, p identity.Principal, session, text string) Begun {
 	t.Helper()
-	b, err := s.BeginRun(t.Context(), p, BeginRun{SessionID: session, Text: text, Models: []string{"m"}})
+	b, err := s.Runs().Begin(t.Context(), p, BeginRun{SessionID: session, Text: text, Models: []string{"m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func complete(t *testing.T, s *Store, b Begun, text string) {
 	for _, id := range b.Run.Responses {
 		f.Answers = append(f.Answers, AnswerState{ID: id, Status: StatusCompleted})
 	}
-	if err := s.FinishRun(t.Context(), b.Run.ID, withJournal(b.Run, f, text)); err != nil {
+	if err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, f, text)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -360,9 +360,9 @@ func TestClosedStoreSaysSo(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Session(t.Context(), p, b.Session.ID)
+		_, err := s.Sessions().Get(t.Context(), p, b.Session.ID)
 		expectError(t, err, ErrClosed)
-		expectError(t, s.FinishRun(t.Context(), b.Run.ID, Finish{StopReason: StatusCompleted, Epoch: 1}), ErrClosed)
+		expectError(t, s.Runs().Finish(t.Context(), b.Run.ID, Finish{StopReason: StatusCompleted, Epoch: 1}), ErrClosed)
 		expectError(t, s.Close(), ErrClosed)
 	})
 }
@@ -372,9 +372,9 @@ func TestCancelledContextChangesNothing(t *testing.T) {
 		s := open(Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := s.CreateUser(ctx, anOperator, "ada", false)
+		_, err := s.Users().Create(ctx, anOperator, "ada", false)
 		expectError(t, err, context.Canceled)
-		_, err = s.UserByName(t.Context(), "ada")
+		_, err = s.Users().ByName(t.Context(), "ada")
 		expectError(t, err, ErrNotFound)
 	})
 }
@@ -389,7 +389,7 @@ func TestSpoiledRecordIsNamedAndLosesNothingElse(t *testing.T) {
 		spoil(t, s, tableSessions, first.Session.ID)
 		spoil(t, s, tableMessages, second.UserMessage.ID)
 
-		sessions, err := s.Sessions(t.Context(), p, 0, "")
+		sessions, err := s.Sessions().List(t.Context(), p, 0, "")
 		var bad *RecordError
 		if !errors.As(err, &bad) || bad.Table != "sessions" || bad.Key != first.Session.ID {
 			t.Errorf("got error %v, want one that names the session", err)
@@ -397,7 +397,7 @@ func TestSpoiledRecordIsNamedAndLosesNothingElse(t *testing.T) {
 		if len(sessions) != 1 || sessions[0].ID != second.Session.ID {
 			t.Errorf("got sessions %v, want the good one", sessions)
 		}
-		messages, err := s.Messages(t.Context(), p, second.Session.ID)
+		messages, err := s.Messages().List(t.Context(), p, second.Session.ID)
 		if !errors.As(err, &bad) || bad.Key != second.UserMessage.ID {
 			t.Errorf("got error %v, want one that names the message", err)
 		}
@@ -417,7 +417,7 @@ func TestSpoiledRunDoesNotKeepItsSessionBusy(t *testing.T) {
 		p := newUser(t, s, "ada")
 		b := ask(t, s, p, "", "one")
 		spoil(t, s, tableRuns, b.Run.ID)
-		_, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
+		_, err := s.Runs().Unfinished(t.Context(), identity.ForHost("a test"))
 		var bad *RecordError
 		if !errors.As(err, &bad) || bad.Key != b.Run.ID {
 			t.Errorf("got %v, want a *RecordError that names the run", err)

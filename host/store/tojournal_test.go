@@ -65,29 +65,29 @@ func dump(t *testing.T, s *Store) (all []string) {
 func expectOldData(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
-	owner, err := s.UserByName(ctx, OwnerName)
+	owner, err := s.Users().ByName(ctx, OwnerName)
 	if err != nil || !owner.Operator {
 		t.Fatalf("the owner is %+v, %v", owner, err)
 	}
 	p := owner.Principal(identity.Command)
-	agents, err := s.Agents(ctx, anOperator)
+	agents, err := s.Agents().List(ctx, anOperator)
 	if err != nil || len(agents) != 1 || agents[0].Name != "clerk" ||
 		!slices.Equal(agents[0].Tools, []string{"internal_search"}) {
 		t.Errorf("the agents are %+v, %v", agents, err)
 	}
-	documents, err := s.Documents(ctx, p)
+	documents, err := s.Documents().List(ctx, p)
 	if err != nil || len(documents) != 1 || !strings.HasSuffix(documents[0].URI, "/docs/tide.md") {
 		t.Fatalf("the documents are %+v, %v", documents, err)
 	}
-	text, err := s.DocumentText(ctx, p, documents[0].ID)
+	text, err := s.Documents().Text(ctx, p, documents[0].ID)
 	if err != nil || string(text) != "# Tide table\n\nHigh water at the old pier is at 04:17 on Friday.\n" {
 		t.Errorf("the document says %q, %v", text, err)
 	}
-	sessions, err := s.Sessions(ctx, p, 0, "")
+	sessions, err := s.Sessions().List(ctx, p, 0, "")
 	if err != nil || len(sessions) != 1 || sessions[0].ID != storetest.OldSession {
 		t.Fatalf("the sessions are %+v, %v", sessions, err)
 	}
-	branch, err := s.Branch(ctx, p, storetest.OldSession, "")
+	branch, err := s.Messages().Branch(ctx, p, storetest.OldSession, "")
 	if err != nil || len(branch) != 2 || branch[0].Text != "When is high water at the old pier?" {
 		t.Fatalf("the messages are %+v, %v", branch, err)
 	}
@@ -96,7 +96,7 @@ func expectOldData(t *testing.T, s *Store) {
 		!slices.Equal(answer.Labels, []string{"private_data"}) || answer.Held != nil {
 		t.Errorf("the answer is %+v", answer)
 	}
-	run, err := s.Run(ctx, p, answer.Run)
+	run, err := s.Runs().Get(ctx, p, answer.Run)
 	if err != nil || run.Live() || !run.Told(1, 24) || run.Told(1, 23) {
 		t.Errorf("the run is %+v, %v", run, err)
 	}
@@ -262,7 +262,7 @@ func openOld(t *testing.T, path string) (*Store, identity.Principal) {
 		t.Fatal(err)
 	}
 	closeAtEnd(t, s)
-	user, err := s.User(t.Context(), "u_1")
+	user, err := s.Users().Get(t.Context(), "u_1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestOldHeldCallsAreHeldOn(t *testing.T) {
 		begun.Kind != journal.KindChat {
 		t.Errorf("it began with %+v", begun)
 	}
-	b, err := s.BeginRun(t.Context(), ada, BeginRun{Continue: "m_2", OnlyHeld: true, Models: []string{"m"}})
+	b, err := s.Runs().Begin(t.Context(), ada, BeginRun{Continue: "m_2", OnlyHeld: true, Models: []string{"m"}})
 	if err != nil || !reflect.DeepEqual(b.Held, want) {
 		t.Errorf("it goes on with %+v, %v", b.Held, err)
 	}
@@ -385,10 +385,10 @@ func TestAnOldAnswerThatWentOnKeepsBothRuns(t *testing.T) {
 		!slices.Equal(begun.Labels, []string{"private_data"}) {
 		t.Errorf("the second run began with %+v", begun)
 	}
-	if run, err := s.Run(t.Context(), ada, "r_1"); err != nil || run.Epoch != 2 || !run.Told(1, 7) || run.Told(1, 6) {
+	if run, err := s.Runs().Get(t.Context(), ada, "r_1"); err != nil || run.Epoch != 2 || !run.Told(1, 7) || run.Told(1, 6) {
 		t.Errorf("a run whose deltas were joined is %+v, %v", run, err)
 	}
-	b, err := s.BeginRun(t.Context(), ada, BeginRun{SessionID: "s_1", Parent: "m_4", Text: "next", Models: []string{"m"}})
+	b, err := s.Runs().Begin(t.Context(), ada, BeginRun{SessionID: "s_1", Parent: "m_4", Text: "next", Models: []string{"m"}})
 	if err != nil || !slices.Equal(b.Labels, both) || !slices.Equal(b.Path, []string{"m_1", "m_2", "m_3", "m_4",
 		b.UserMessage.ID}) {
 		t.Errorf("what follows has %v on %v, %v", b.Labels, b.Path, err)
@@ -461,7 +461,7 @@ func TestOldUnfinishedRunsAreLive(t *testing.T) {
 	if m := message(t, s, ada, "m_2"); m.Status != StatusRunning || !slices.Equal(m.Labels, []string{"private_data"}) {
 		t.Errorf("the answer on its way is %+v", m)
 	}
-	unfinished, err := s.UnfinishedRuns(t.Context(), identity.ForHost("a test"))
+	unfinished, err := s.Runs().Unfinished(t.Context(), identity.ForHost("a test"))
 	if err != nil || len(unfinished) != 3 {
 		t.Fatalf("%+v, %v", unfinished, err)
 	}
@@ -471,7 +471,7 @@ func TestOldUnfinishedRunsAreLive(t *testing.T) {
 			t.Fatal(err)
 		}
 		ending := lease.Seal(true, journal.Closings(lease.Log(), 1)...)
-		if err := s.FinishRun(t.Context(), run.ID, finishWith(ending, run, StatusInterrupted)); err != nil {
+		if err := s.Runs().Finish(t.Context(), run.ID, finishWith(ending, run, StatusInterrupted)); err != nil {
 			t.Fatal(err)
 		}
 		ending.Done()

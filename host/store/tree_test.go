@@ -81,14 +81,14 @@ func TestMessageTree(t *testing.T) {
 					case "regenerate":
 						in.Regenerate = some
 					case "select":
-						got, err := s.SelectLeaf(t.Context(), p, session, some)
+						got, err := s.Sessions().SelectLeaf(t.Context(), p, session, some)
 						if m.leaf = m.newestEnd(some); err != nil || got.Leaf != m.leaf {
 							rt.Fatalf("leaf is %s, %v, want %s", got.Leaf, err, m.leaf)
 						}
 						continue
 					}
 				}
-				b, err := s.BeginRun(t.Context(), p, in)
+				b, err := s.Runs().Begin(t.Context(), p, in)
 				if isQuestion := in.Parent != "" && !answer(m, in.Parent); isQuestion {
 					if !errors.Is(err, ErrInvalid) {
 						rt.Fatalf("a question followed a question: %v", err)
@@ -122,7 +122,7 @@ func TestMessageTree(t *testing.T) {
 func answer(m *treeModel, id string) bool { return len(m.path(id))%2 == 0 }
 
 func compareTree(t *testing.T, rt *rapid.T, s *Store, p identity.Principal, session string, m *treeModel) {
-	all, err := s.Messages(t.Context(), p, session)
+	all, err := s.Messages().List(t.Context(), p, session)
 	if err != nil || !reflect.DeepEqual(ids(all), m.order) {
 		rt.Fatalf("messages are %v, %v, want %v", ids(all), err, m.order)
 	}
@@ -130,12 +130,12 @@ func compareTree(t *testing.T, rt *rapid.T, s *Store, p identity.Principal, sess
 		if text := textOf(t, s, msg); text != m.text[msg.ID] || msg.Status == StatusRunning {
 			rt.Fatalf("message %+v says %q, want %q", msg, text, m.text[msg.ID])
 		}
-		path, err := s.Branch(t.Context(), p, session, msg.ID)
+		path, err := s.Messages().Branch(t.Context(), p, session, msg.ID)
 		if err != nil || !reflect.DeepEqual(ids(path), m.path(msg.ID)) {
 			rt.Fatalf("the path to %s is %v, %v, want %v", msg.ID, ids(path), err, m.path(msg.ID))
 		}
 	}
-	path, err := s.Branch(t.Context(), p, session, "")
+	path, err := s.Messages().Branch(t.Context(), p, session, "")
 	if err != nil || !reflect.DeepEqual(ids(path), m.path(m.leaf)) {
 		rt.Fatalf("the session's path is %v, %v, want %v", ids(path), err, m.path(m.leaf))
 	}
@@ -151,12 +151,12 @@ func TestBranchOfACircleIsAnError(t *testing.T) {
 		if err := s.update(t.Context(), func(tx kv.Tx) error { return putMessage(tx, m) }); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Branch(t.Context(), ada, b.Session.ID, "")
+		_, err := s.Messages().Branch(t.Context(), ada, b.Session.ID, "")
 		var bad *RecordError
 		if !errors.As(err, &bad) {
 			t.Errorf("got %v, want a *RecordError", err)
 		}
-		if _, err := s.SelectLeaf(t.Context(), ada, b.Session.ID, m.ID); err != nil {
+		if _, err := s.Sessions().SelectLeaf(t.Context(), ada, b.Session.ID, m.ID); err != nil {
 			t.Error(err)
 		}
 	})
@@ -178,12 +178,12 @@ func TestSessionsComeLastUpdatedFirstInPages(t *testing.T) {
 		clock.advance(time.Minute)
 		complete(t, s, ask(t, s, ada, want[4], "again"), "ok")
 		want = slices.Concat(want[4:5], want[:4], want[5:])
-		if _, err := s.RenameSession(t.Context(), ada, want[3], "New"); err != nil {
+		if _, err := s.Sessions().Rename(t.Context(), ada, want[3], "New"); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for before := ""; ; {
-			page, err := s.Sessions(t.Context(), ada, 3, before)
+			page, err := s.Sessions().List(t.Context(), ada, 3, before)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +201,7 @@ func TestSessionsComeLastUpdatedFirstInPages(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		_, err := s.Sessions(t.Context(), eve, 3, want[0])
+		_, err := s.Sessions().List(t.Context(), eve, 3, want[0])
 		expectError(t, err, ErrNotFound)
 	})
 }
@@ -220,7 +220,7 @@ func TestPinnedSessionsComeFirstUntilTheyAreNot(t *testing.T) {
 		}
 		pin := func(i int, on bool) {
 			t.Helper()
-			if got, err := s.PinSession(t.Context(), ada, ids[i], on); err != nil || got.Pinned != on {
+			if got, err := s.Sessions().Pin(t.Context(), ada, ids[i], on); err != nil || got.Pinned != on {
 				t.Fatalf("%+v, %v", got, err)
 			}
 		}
@@ -231,7 +231,7 @@ func TestPinnedSessionsComeFirstUntilTheyAreNot(t *testing.T) {
 				want = append(want, ids[i])
 			}
 			for before := ""; len(got) < len(want); before = got[len(got)-1] {
-				page, err := s.Sessions(t.Context(), ada, 1, before)
+				page, err := s.Sessions().List(t.Context(), ada, 1, before)
 				if err != nil || len(page) != 1 {
 					t.Fatalf("after %v: %v, %v", got, page, err)
 				}
@@ -253,7 +253,7 @@ func TestPinnedSessionsComeFirstUntilTheyAreNot(t *testing.T) {
 		expect(0, 1, 3, 2)
 		pin(0, false)
 		expect(1, 0, 3, 2)
-		if err := s.DeleteSession(t.Context(), ada, ids[1]); err != nil {
+		if err := s.Sessions().Delete(t.Context(), ada, ids[1]); err != nil {
 			t.Fatal(err)
 		}
 		expect(0, 3, 2)

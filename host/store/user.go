@@ -37,21 +37,21 @@ func (u User) Principal(origin identity.Origin) identity.Principal {
 	return identity.New(identity.Account{ID: u.ID, Roles: roles}, origin)
 }
 
-// CreateUser adds a user, for an operator or the host. It returns ErrExists when the
+// Create adds a user, for an operator or the host. It returns ErrExists when the
 // name is taken and ErrInvalid when it is not a name.
-func (s *Store) CreateUser(ctx context.Context, p identity.Principal, name string, operator bool) (User, error) {
+func (s Users) Create(ctx context.Context, p identity.Principal, name string, operator bool) (User, error) {
 	if err := may(p, identity.CreateUser, identity.UserKind.All()); err != nil {
 		return User{}, err
 	}
 	var user User
 	err := s.update(ctx, func(tx kv.Tx) (err error) {
-		user, err = s.createUser(tx, name, operator)
+		user, err = s.create(tx, name, operator)
 		return err
 	})
 	return user, err
 }
 
-func (s *Store) createUser(tx kv.Tx, name string, operator bool) (User, error) {
+func (s Users) create(tx kv.Tx, name string, operator bool) (User, error) {
 	if !validName(name) {
 		return User{}, invalid("a user's name is 1 to 64 letters, digits and . _ - @")
 	}
@@ -77,9 +77,9 @@ func validName(name string) bool {
 	return true
 }
 
-// Users returns all users, oldest first. It is for operators and the host. Records that
+// List returns all users, oldest first. It is for operators and the host. Records that
 // cannot be read are left out and named in the error.
-func (s *Store) Users(ctx context.Context, p identity.Principal) ([]User, error) {
+func (s Users) List(ctx context.Context, p identity.Principal) ([]User, error) {
 	var users []User
 	var bad []error
 	err := s.view(ctx, func(tx kv.Tx) error {
@@ -100,9 +100,9 @@ func (s *Store) Users(ctx context.Context, p identity.Principal) ([]User, error)
 	return users, errors.Join(append(bad, err)...)
 }
 
-// User returns a user by id, or ErrNotFound. It takes no Principal: it is what
+// Get returns a user by id, or ErrNotFound. It takes no Principal: it is what
 // those use who establish one.
-func (s *Store) User(ctx context.Context, id string) (User, error) {
+func (s Users) Get(ctx context.Context, id string) (User, error) {
 	var user User
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		user, err = userByID(tx, id)
@@ -111,9 +111,9 @@ func (s *Store) User(ctx context.Context, id string) (User, error) {
 	return user, err
 }
 
-// UserByName returns a user by name, without regard to case, or ErrNotFound. It
+// ByName returns a user by name, without regard to case, or ErrNotFound. It
 // takes no Principal, as User does not.
-func (s *Store) UserByName(ctx context.Context, name string) (User, error) {
+func (s Users) ByName(ctx context.Context, name string) (User, error) {
 	var user User
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
 		id := tableUserNames.text(tx, strings.ToLower(name))
@@ -136,23 +136,23 @@ func userByID(tx kv.Tx, id string) (User, error) {
 
 // EnsureOwner returns the operator "owner" and creates them if they do not
 // exist.
-func (s *Store) EnsureOwner(ctx context.Context) (user User, created bool, err error) {
-	if user, err = s.UserByName(ctx, OwnerName); !errors.Is(err, ErrNotFound) {
+func (s Users) EnsureOwner(ctx context.Context) (user User, created bool, err error) {
+	if user, err = s.ByName(ctx, OwnerName); !errors.Is(err, ErrNotFound) {
 		return user, false, err
 	}
-	user, err = s.CreateUser(ctx, identity.ForHost("create the owner at the first start"), OwnerName, true)
+	user, err = s.Create(ctx, identity.ForHost("create the owner at the first start"), OwnerName, true)
 	if errors.Is(err, ErrExists) {
-		user, err = s.UserByName(ctx, OwnerName) // somebody was faster
+		user, err = s.ByName(ctx, OwnerName) // somebody was faster
 		return user, false, err
 	}
 	return user, err == nil, err
 }
 
-// RemoveUser removes a user with all that is theirs: sign-in, sessions, runs,
+// Remove removes a user with all that is theirs: sign-in, sessions, runs,
 // documents, memories and files. It is for operators. It returns ErrNotFound, ErrLastOperator, and a *BusyError
 // while one of their runs is live. An index over documents has to be told by
 // the caller.
-func (s *Store) RemoveUser(ctx context.Context, p identity.Principal, id string) error {
+func (s Users) Remove(ctx context.Context, p identity.Principal, id string) error {
 	if err := may(p, identity.RemoveUser, userResource(id)); err != nil {
 		return err
 	}

@@ -15,11 +15,11 @@ import (
 func TestEnsureOwnerCreatesOneOperatorOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
-		first, created, err := s.EnsureOwner(t.Context())
+		first, created, err := s.Users().EnsureOwner(t.Context())
 		if err != nil || !created || !first.Operator || first.Name != OwnerName {
 			t.Fatalf("got %+v, %v, %v", first, created, err)
 		}
-		again, created, err := s.EnsureOwner(t.Context())
+		again, created, err := s.Users().EnsureOwner(t.Context())
 		if err != nil || created || again != first {
 			t.Fatalf("got %+v, %v, %v the second time", again, created, err)
 		}
@@ -30,17 +30,17 @@ func TestUserNames(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
 		for _, good := range []string{"ada", "Grace.Hopper-1", "żółw", "a@b", strings.Repeat("x", 64)} {
-			if _, err := s.CreateUser(t.Context(), anOperator, good, false); err != nil {
+			if _, err := s.Users().Create(t.Context(), anOperator, good, false); err != nil {
 				t.Errorf("%q: %v", good, err)
 			}
 		}
 		for _, bad := range []string{"", "a b", "a/b", "a\n", strings.Repeat("x", 65), "\xff"} {
-			_, err := s.CreateUser(t.Context(), anOperator, bad, false)
+			_, err := s.Users().Create(t.Context(), anOperator, bad, false)
 			expectError(t, err, ErrInvalid)
 		}
-		_, err := s.CreateUser(t.Context(), anOperator, "ADA", false)
+		_, err := s.Users().Create(t.Context(), anOperator, "ADA", false)
 		expectError(t, err, ErrExists)
-		if u, err := s.UserByName(t.Context(), "Ada"); err != nil || u.Name != "ada" {
+		if u, err := s.Users().ByName(t.Context(), "Ada"); err != nil || u.Name != "ada" {
 			t.Errorf("got %+v, %v", u, err)
 		}
 		expectSound(t, s)
@@ -49,18 +49,18 @@ func TestUserNames(t *testing.T) {
 
 func TestUsersAreListedToOperatorsAndTheHost(t *testing.T) {
 	s := openTest(t, Options{})
-	owner, _, err := s.EnsureOwner(t.Context())
+	owner, _, err := s.Users().EnsureOwner(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ada := newUser(t, s, "ada")
 	for _, p := range []identity.Principal{owner.Principal(identity.Command), identity.ForHost("a test")} {
-		if users, err := s.Users(t.Context(), p); err != nil || len(users) != 2 {
+		if users, err := s.Users().List(t.Context(), p); err != nil || len(users) != 2 {
 			t.Errorf("%s sees %v, %v", p, users, err)
 		}
 	}
 	for _, p := range []identity.Principal{ada, identity.ForUser(owner.ID, "a test")} {
-		users, err := s.Users(t.Context(), p)
+		users, err := s.Users().List(t.Context(), p)
 		if len(users) != 0 {
 			t.Errorf("%s sees %v", p, users)
 		}
@@ -71,30 +71,30 @@ func TestUsersAreListedToOperatorsAndTheHost(t *testing.T) {
 func TestRemoveUserLeavesNothingOfThem(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
-		owner, _, err := s.EnsureOwner(t.Context())
+		owner, _, err := s.Users().EnsureOwner(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		expectError(t, s.RemoveUser(t.Context(), anOperator, owner.ID), ErrLastOperator)
+		expectError(t, s.Users().Remove(t.Context(), anOperator, owner.ID), ErrLastOperator)
 		ada := newUser(t, s, "ada")
 		grace := newUser(t, s, "grace")
 		cookie := signIn(t, s, ada)
 		kept := ask(t, s, grace, "", "keep me")
 		complete(t, s, kept, "kept")
 		b := ask(t, s, ada, "", "hello")
-		if _, err := s.PutDocument(t.Context(), ada, DocumentRecord{URI: "/a/b.md"}, []byte("text")); err != nil {
+		if _, err := s.Documents().Put(t.Context(), ada, DocumentRecord{URI: "/a/b.md"}, []byte("text")); err != nil {
 			t.Fatal(err)
 		}
-		expectError(t, s.RemoveUser(t.Context(), anOperator, ada.UserID()), ErrBusy)
+		expectError(t, s.Users().Remove(t.Context(), anOperator, ada.UserID()), ErrBusy)
 		complete(t, s, b, "hi")
-		if err := s.RemoveUser(t.Context(), anOperator, ada.UserID()); err != nil {
+		if err := s.Users().Remove(t.Context(), anOperator, ada.UserID()); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.UserByCookie(t.Context(), cookie)
+		_, err = s.SignIns().UserByCookie(t.Context(), cookie)
 		expectError(t, err, ErrNotFound)
-		_, err = s.BeginRun(t.Context(), ada, BeginRun{Text: "still here", Models: []string{"m"}})
+		_, err = s.Runs().Begin(t.Context(), ada, BeginRun{Text: "still here", Models: []string{"m"}})
 		expectError(t, err, ErrNotFound)
-		if m, err := s.Messages(t.Context(), grace, kept.Session.ID); err != nil || len(m) != 2 {
+		if m, err := s.Messages().List(t.Context(), grace, kept.Session.ID); err != nil || len(m) != 2 {
 			t.Errorf("grace has %v, %v", m, err)
 		}
 		expectSound(t, s)
@@ -104,11 +104,11 @@ func TestRemoveUserLeavesNothingOfThem(t *testing.T) {
 // signIn goes through a link and returns the cookie.
 func signIn(t *testing.T, s *Store, p identity.Principal) string {
 	t.Helper()
-	token, _, err := s.CreateLink(t.Context(), anOperator, p.UserID(), time.Hour)
+	token, _, err := s.SignIns().CreateLink(t.Context(), anOperator, p.UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cookie, u, err := s.RedeemLink(t.Context(), token)
+	cookie, u, err := s.SignIns().RedeemLink(t.Context(), token)
 	if err != nil || u.ID != p.UserID() {
 		t.Fatalf("got %+v, %v", u, err)
 	}
@@ -119,7 +119,7 @@ func TestLinkIsGoodForOneBrowserOnly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
 		ada := newUser(t, s, "ada")
-		token, _, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
+		token, _, err := s.SignIns().CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestLinkIsGoodForOneBrowserOnly(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				_, _, err := s.RedeemLink(t.Context(), token)
+				_, _, err := s.SignIns().RedeemLink(t.Context(), token)
 				switch {
 				case err == nil:
 					won.Add(1)
@@ -142,9 +142,9 @@ func TestLinkIsGoodForOneBrowserOnly(t *testing.T) {
 		if won.Load() != 1 || refused.Load() != 7 {
 			t.Errorf("%d browsers got in, %d did not", won.Load(), refused.Load())
 		}
-		_, _, err = s.RedeemLink(t.Context(), "made-up")
+		_, _, err = s.SignIns().RedeemLink(t.Context(), "made-up")
 		expectError(t, err, ErrBadLink)
-		_, _, err = s.CreateLink(t.Context(), anOperator, "u_nobody", time.Hour)
+		_, _, err = s.SignIns().CreateLink(t.Context(), anOperator, "u_nobody", time.Hour)
 		expectError(t, err, ErrNotFound)
 	})
 }
@@ -154,19 +154,19 @@ func TestLinksAndCookiesExpire(t *testing.T) {
 		clock := newClock()
 		s := open(Options{Now: clock.now})
 		ada := newUser(t, s, "ada")
-		token, expires, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
+		token, expires, err := s.SignIns().CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
 		if err != nil || !expires.Equal(clock.now().Add(time.Hour)) {
 			t.Fatalf("expires %v, %v", expires, err)
 		}
 		cookie := signIn(t, s, ada)
 		clock.advance(time.Hour)
-		_, _, err = s.RedeemLink(t.Context(), token)
+		_, _, err = s.SignIns().RedeemLink(t.Context(), token)
 		expectError(t, err, ErrExpired)
-		if _, err := s.UserByCookie(t.Context(), cookie); err != nil {
+		if _, err := s.SignIns().UserByCookie(t.Context(), cookie); err != nil {
 			t.Errorf("the cookie is good for 30 days: %v", err)
 		}
 		clock.advance(CookieLifetime - time.Hour)
-		_, err = s.UserByCookie(t.Context(), cookie)
+		_, err = s.SignIns().UserByCookie(t.Context(), cookie)
 		expectError(t, err, ErrExpired)
 	})
 }
@@ -176,12 +176,12 @@ func TestRevokedCookieIsSignedOut(t *testing.T) {
 		s := open(Options{})
 		ada := newUser(t, s, "ada")
 		cookie, other := signIn(t, s, ada), signIn(t, s, ada)
-		if err := s.RevokeCookie(t.Context(), ada, cookie); err != nil {
+		if err := s.SignIns().RevokeCookie(t.Context(), ada, cookie); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.UserByCookie(t.Context(), cookie)
+		_, err := s.SignIns().UserByCookie(t.Context(), cookie)
 		expectError(t, err, ErrNotFound)
-		if u, err := s.UserByCookie(t.Context(), other); err != nil || u.ID != ada.UserID() {
+		if u, err := s.SignIns().UserByCookie(t.Context(), other); err != nil || u.ID != ada.UserID() {
 			t.Errorf("the other browser got %+v, %v", u, err)
 		}
 	})
@@ -190,7 +190,7 @@ func TestRevokedCookieIsSignedOut(t *testing.T) {
 func TestSecretsAreNotInTheFile(t *testing.T) {
 	s := openTest(t, Options{})
 	ada := newUser(t, s, "ada")
-	token, _, err := s.CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
+	token, _, err := s.SignIns().CreateLink(t.Context(), anOperator, ada.UserID(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

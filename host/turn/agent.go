@@ -21,7 +21,7 @@ func (s *Service) agent(
 	if in.Agent == "" {
 		return store.Agent{}, nil, nil
 	}
-	a, err := s.Store.Agent(ctx, p, in.Agent)
+	a, err := s.Store.Agents().Get(ctx, p, in.Agent)
 	switch {
 	case err == nil:
 		return a, nil, nil

@@ -21,7 +21,7 @@ func (f *fixture) addAgent(a store.Agent) string {
 	if a.Name == "" {
 		return ""
 	}
-	a, err := f.store.CreateAgent(f.t.Context(), anOperator, a)
+	a, err := f.store.Agents().Create(f.t.Context(), anOperator, a)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestAMessageToAnUnknownAgentIsRefusedAndNotStored(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.Send(t.Context(), f.owner, Send{Text: "x", AgentID: "ag_gone"})
 	wantCode(t, err, CodeUnknownAgent)
-	if sessions, err := f.store.Sessions(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
+	if sessions, err := f.store.Sessions().List(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
 		t.Errorf("%d sessions, %v", len(sessions), err)
 	}
 }
@@ -62,7 +62,7 @@ func TestAnAgentGivesNobodyMoreTools(t *testing.T) {
 		}
 		return []tool.Tool{clockTool{}}, nil
 	}
-	eve, err := f.store.CreateUser(t.Context(), anOperator, "eve", false)
+	eve, err := f.store.Users().Create(t.Context(), anOperator, "eve", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestAnAnswerIsWrittenAgainByTheAgentOfItsQuestion(t *testing.T) {
 			t.Errorf("written again by agent %q", m.Agent)
 		}
 	}
-	if err := f.store.DeleteAgent(t.Context(), anOperator, agent); err != nil {
+	if err := f.store.Agents().Delete(t.Context(), anOperator, agent); err != nil {
 		t.Fatal(err)
 	}
 	if m := f.message(again(ack.MessageIDs[0]), 0); m.Agent != "" {
@@ -161,7 +161,7 @@ func TestARepeatedRequestIsAcknowledgedWhateverWasRemovedSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.read(another.Run)
-	if err := f.store.DeleteAgent(t.Context(), anOperator, agent); err != nil {
+	if err := f.store.Agents().Delete(t.Context(), anOperator, agent); err != nil {
 		t.Fatal(err)
 	}
 	f.close()

@@ -53,7 +53,7 @@ func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 		_, err := f.Send(t.Context(), f.owner, Send{Text: text})
 		wantCode(t, err, code)
 	}
-	if sessions, err := f.store.Sessions(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
+	if sessions, err := f.store.Sessions().List(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
 		t.Errorf("%d sessions, %v", len(sessions), err)
 	}
 	f.server.Add(llmtest.Answer().Text("Noted."))
@@ -61,11 +61,11 @@ func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 	if told := find[packet.Notice](f.read(ack.Run)); len(told) != 1 || told[0].Code != packet.CodeMessageChanged || ack.Text != "My card is [number]." {
 		t.Errorf("told %+v, the ack has %q", told, ack.Text)
 	}
-	m, err := f.store.Message(t.Context(), f.owner, ack.UserMessageID)
+	m, err := f.store.Messages().Get(t.Context(), f.owner, ack.UserMessageID)
 	if err != nil || m.Text != "My card is [number]." {
 		t.Errorf("stored %q, %v", m.Text, err)
 	}
-	if s, err := f.store.Session(t.Context(), f.owner, ack.SessionID); err != nil || strings.Contains(s.Title, "4711") {
+	if s, err := f.store.Sessions().Get(t.Context(), f.owner, ack.SessionID); err != nil || strings.Contains(s.Title, "4711") {
 		t.Errorf("title %q, %v", s.Title, err)
 	}
 	if asked := string(f.server.Requests()[0].Raw); strings.Contains(asked, "4711") || !strings.Contains(asked, "[number]") {
@@ -97,7 +97,7 @@ func TestAnAllowListThatIsTooLargeIsRefused(t *testing.T) {
 		_, err := f.Send(t.Context(), f.owner, Send{Text: "x", Tools: tools})
 		wantCode(t, err, CodeInvalid)
 	}
-	if sessions, err := f.store.Sessions(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
+	if sessions, err := f.store.Sessions().List(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
 		t.Errorf("%d sessions, %v", len(sessions), err)
 	}
 }

@@ -17,11 +17,11 @@ import (
 // run and on what it stands in, as nobody, as somebody else, as an operator and as the host.
 func TestTurnsRefuseByThemselves(t *testing.T) {
 	f := newFixture(t)
-	eve, err := f.store.CreateUser(t.Context(), anOperator, "eve", false)
+	eve, err := f.store.Users().Create(t.Context(), anOperator, "eve", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	op, err := f.store.CreateUser(t.Context(), anOperator, "op", true)
+	op, err := f.store.Users().Create(t.Context(), anOperator, "op", true)
 	if err != nil {
 		t.Fatal(err)
 	}

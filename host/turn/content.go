@@ -24,7 +24,7 @@ type Message struct {
 
 // Message returns a message with its content, or a fault with CodeUnknownMessage.
 func (s *Service) Message(ctx context.Context, p identity.Principal, id string) (Message, error) {
-	m, err := s.Store.Message(ctx, p, id)
+	m, err := s.Store.Messages().Get(ctx, p, id)
 	if err != nil {
 		return Message{}, s.fault(err, CodeUnknownMessage)
 	}
@@ -35,14 +35,14 @@ func (s *Service) Message(ctx context.Context, p identity.Principal, id string) 
 // first. The error is the store's: messages that cannot be read are left out and
 // named in it.
 func (s *Service) Messages(ctx context.Context, p identity.Principal, session string) ([]Message, error) {
-	records, err := s.Store.Messages(ctx, p, session)
+	records, err := s.Store.Messages().List(ctx, p, session)
 	messages, bad := s.contents(ctx, records)
 	return messages, errors.Join(err, bad)
 }
 
 // branch returns a path of messages with their content.
 func (s *Service) branch(ctx context.Context, p identity.Principal, session, leaf string) ([]Message, error) {
-	records, err := s.Store.Branch(ctx, p, session, leaf)
+	records, err := s.Store.Messages().Branch(ctx, p, session, leaf)
 	if err != nil {
 		return nil, err
 	}

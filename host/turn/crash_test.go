@@ -111,7 +111,7 @@ func goesOn(t *testing.T, whole *fixture, at stored, ack Ack, asked [][]string, 
 	f.open()
 	f.restarted = true
 	defer f.close()
-	m, err := f.store.Message(t.Context(), f.owner, ack.MessageIDs[0])
+	m, err := f.store.Messages().Get(t.Context(), f.owner, ack.MessageIDs[0])
 	if err != nil { // the run had not begun: nobody has an ack of it
 		return
 	}

@@ -27,7 +27,7 @@ type Cursor struct {
 // there is. A run that is not p's is unknown_run.
 func (s *Service) Open(ctx context.Context, p identity.Principal, run string, epoch, after int64) (*Cursor, error) {
 	if _, live := s.find(p, identity.ReadRun, run); !live {
-		if _, err := s.Store.Run(ctx, p, run); err != nil {
+		if _, err := s.Store.Runs().Get(ctx, p, run); err != nil {
 			return nil, s.fault(err, CodeUnknownRun)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // memories loads what is remembered about the person. Without them an answer is
 // poorer, not wrong, so what cannot be read is logged and left out.
 func (s *Service) memories(ctx context.Context, p identity.Principal) []window.Memory {
-	list, err := s.Store.Memories(ctx, p)
+	list, err := s.Store.Memories().List(ctx, p)
 	if err != nil && ctx.Err() == nil {
 		s.Logger.Error("memories cannot be read", "error", err)
 	}

@@ -28,7 +28,7 @@ func (k keeper) Call(ctx context.Context, in tool.Invocation) (tool.Result, erro
 	if err := json.Unmarshal(in.Arguments, &args); err != nil {
 		return tool.Result{}, err
 	}
-	m, _, err := k.store.AddMemory(ctx, identity.ForUser(in.User, "a tool call"), store.Memory{Text: args.Text})
+	m, _, err := k.store.Memories().Add(ctx, identity.ForUser(in.User, "a tool call"), store.Memory{Text: args.Text})
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -63,7 +63,7 @@ func withPersonalTools(t *testing.T) *fixture {
 
 func (f *fixture) attach(name, text string) store.File {
 	f.t.Helper()
-	file, err := f.store.AddFile(f.t.Context(), f.owner, store.File{Name: name, MediaType: "text/csv", Bytes: int64(len(text))}, []byte(text))
+	file, err := f.store.Files().Add(f.t.Context(), f.owner, store.File{Name: name, MediaType: "text/csv", Bytes: int64(len(text))}, []byte(text))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAttachedFilesStandBeforeTheModelAndStayOnTheirBranch(t *testing.T) {
 	if _, request = f.asked(Send{Text: "Else?", SessionID: first.SessionID, ParentMessageID: first.MessageIDs[0]}); strings.Contains(string(request.Raw), "Ålesund") || request.Offers("read_file") {
 		t.Error("another branch has the file")
 	}
-	if err := f.store.DeleteFile(t.Context(), f.owner, csv.ID); err != nil {
+	if err := f.store.Files().Delete(t.Context(), f.owner, csv.ID); err != nil {
 		t.Fatal(err)
 	}
 	_, request = f.asked(Send{Text: "Still?", SessionID: first.SessionID, ParentMessageID: sent.MessageIDs[0]})
@@ -178,7 +178,7 @@ func TestALongFileIsListedAndReadByATool(t *testing.T) {
 func TestFilesThatAreNotThereAreRefusedBeforeAnythingIsStored(t *testing.T) {
 	f := withPersonalTools(t)
 	file := f.attach("a.txt", "a")
-	other, err := f.store.CreateUser(t.Context(), anOperator, "eve", false)
+	other, err := f.store.Users().Create(t.Context(), anOperator, "eve", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestFilesThatAreNotThereAreRefusedBeforeAnythingIsStored(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if list, err := f.store.Sessions(t.Context(), f.owner, 0, ""); err != nil || len(list) != 0 {
+	if list, err := f.store.Sessions().List(t.Context(), f.owner, 0, ""); err != nil || len(list) != 0 {
 		t.Errorf("stored %+v, %v", list, err)
 	}
 }

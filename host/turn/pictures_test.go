@@ -25,7 +25,7 @@ import (
 
 func (f *fixture) attachPicture(name string, data []byte) store.File {
 	f.t.Helper()
-	file, err := f.store.AddPicture(f.t.Context(), f.owner, store.File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, data)
+	file, err := f.store.Files().AddPicture(f.t.Context(), f.owner, store.File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, data)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAPictureReachesEachProvidersModelThatSees(t *testing.T) {
 			if body := l.last(); strings.Count(body, c.carries) != 1 {
 				t.Errorf("with the next question it got %s", body)
 			}
-			if err := f.store.DeleteFile(t.Context(), f.owner, boat.ID); err != nil {
+			if err := f.store.Files().Delete(t.Context(), f.owner, boat.ID); err != nil {
 				t.Fatal(err)
 			}
 			f.answered(Send{Text: "Still?", SessionID: first.SessionID})
@@ -205,7 +205,7 @@ func TestAnothersPictureIsRefused(t *testing.T) {
 	f := newFixture(t)
 	f.server.Answer(func(llmtest.Request) *llmtest.Reply { return llmtest.Answer().Text("x") })
 	boat := f.attachPicture("boat.png", []byte("x"))
-	eve, err := f.store.CreateUser(t.Context(), anOperator, "eve", false)
+	eve, err := f.store.Users().Create(t.Context(), anOperator, "eve", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 // request. A run that cannot be recovered is named in the error; the others are
 // recovered all the same.
 func (s *Service) Recover(ctx context.Context) error {
-	runs, err := s.Store.UnfinishedRuns(ctx, identity.ForHost("recover what a crash cut off"))
+	runs, err := s.Store.Runs().Unfinished(ctx, identity.ForHost("recover what a crash cut off"))
 	problems := []error{err}
 	for _, run := range runs {
 		if err := s.recover(ctx, run); err != nil {
@@ -83,7 +83,7 @@ func (s *Service) end(ctx context.Context, run store.Run, ending *journal.Ending
 		}
 		finish.Answers = append(finish.Answers, state)
 	}
-	if err := s.Store.FinishRun(ctx, run.ID, finish); err != nil {
+	if err := s.Store.Runs().Finish(ctx, run.ID, finish); err != nil {
 		return err
 	}
 	ending.Done()

@@ -129,7 +129,7 @@ func TestAStopBeforeTheFirstStepIsNoFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			var b *journal.Beginning
-			begun, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Text: "q", Models: []string{"local"},
+			begun, err := f.store.Runs().Begin(t.Context(), f.owner, store.BeginRun{Text: "q", Models: []string{"local"},
 				Also: func(tx kv.Tx, begun store.Begun) (err error) {
 					if b, err = f.records.Begin(begun.Run.ID, 1, owner, f.beginning(f.owner, store.BeginRun{}, setup{begun: begun})...); err != nil {
 						return err
@@ -383,10 +383,10 @@ func TestBadRequestsAreRefusedAndStoreNothing(t *testing.T) {
 			wantCode(t, err, c.code)
 		})
 	}
-	if sessions, err := f.store.Sessions(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
+	if sessions, err := f.store.Sessions().List(t.Context(), f.owner, 0, ""); err != nil || len(sessions) != 0 {
 		t.Errorf("%d sessions, %v", len(sessions), err)
 	}
-	other, err := f.store.CreateUser(t.Context(), anOperator, "other", false)
+	other, err := f.store.Users().Create(t.Context(), anOperator, "other", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,7 @@ func TestRecoverEndsWhatACrashCutOff(t *testing.T) {
 			at(1, packet.MessageDelta{Content: "half [[1]] an"}),
 		}
 	})
-	untouched, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Text: "q2", Models: []string{"local"}})
+	untouched, err := f.store.Runs().Begin(t.Context(), f.owner, store.BeginRun{Text: "q2", Models: []string{"local"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (s *Service) start(ctx context.Context, p identity.Principal, in store.Begi
 		}
 		return beginning.Write(tx)
 	}
-	begun, err := s.Store.BeginRun(ctx, p, in)
+	begun, err := s.Store.Runs().Begin(ctx, p, in)
 	if err != nil || begun.Replayed {
 		return begun, err
 	}

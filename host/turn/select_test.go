@@ -63,7 +63,7 @@ func TestHeldWritesRunOnceWhenTheirAnswerIsSelected(t *testing.T) {
 	if held := m.Held; len(held) != 0 {
 		t.Errorf("held after it ran: %+v", held)
 	}
-	if s, err := f.store.Session(t.Context(), f.owner, ack.SessionID); err != nil || s.Leaf != m.ID {
+	if s, err := f.store.Sessions().Get(t.Context(), f.owner, ack.SessionID); err != nil || s.Leaf != m.ID {
 		t.Errorf("the conversation goes on at %s, %v", s.Leaf, err)
 	}
 	// The same request is the same run; another one has nothing left to run.
@@ -88,7 +88,7 @@ func TestHeldWritesDoNotRunAgainAfterACrash(t *testing.T) {
 	f, ran := sending(t)
 	ack := f.send(Send{Text: "go", Models: []string{"one", "two"}})
 	f.read(ack.Run)
-	begun, err := f.store.BeginRun(t.Context(), f.owner, store.BeginRun{Continue: ack.MessageIDs[0], OnlyHeld: true, Models: []string{"one"}})
+	begun, err := f.store.Runs().Begin(t.Context(), f.owner, store.BeginRun{Continue: ack.MessageIDs[0], OnlyHeld: true, Models: []string{"one"}})
 	if err != nil || len(begun.Held) != 1 {
 		t.Fatalf("got %+v, %v", begun.Held, err)
 	}

@@ -165,7 +165,7 @@ func (s *Service) find(p identity.Principal, a identity.Action, run string) (*li
 func (s *Service) Stop(ctx context.Context, p identity.Principal, run string, model *int) error {
 	l, ok := s.find(p, identity.StopRun, run)
 	if !ok {
-		_, err := s.Store.Run(ctx, p, run)
+		_, err := s.Store.Runs().Get(ctx, p, run)
 		return s.fault(err, CodeUnknownRun)
 	}
 	switch {
@@ -215,10 +215,10 @@ type LiveRun struct {
 
 // Live returns the live runs of a session and its latest run, "" if it has none.
 func (s *Service) Live(ctx context.Context, p identity.Principal, session string) (live []LiveRun, latest string, err error) {
-	if _, err := s.Store.Session(ctx, p, session); err != nil {
+	if _, err := s.Store.Sessions().Get(ctx, p, session); err != nil {
 		return nil, "", s.fault(err, CodeUnknownSession)
 	}
-	run, err := s.Store.LatestRun(ctx, p, session)
+	run, err := s.Store.Runs().Latest(ctx, p, session)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, "", nil
 	}
@@ -237,7 +237,7 @@ func (s *Service) Live(ctx context.Context, p identity.Principal, session string
 func (s *Service) Wait(ctx context.Context, p identity.Principal, run string) error {
 	l, ok := s.find(p, identity.ReadRun, run)
 	if !ok {
-		_, err := s.Store.Run(ctx, p, run)
+		_, err := s.Store.Runs().Get(ctx, p, run)
 		return s.fault(err, CodeUnknownRun)
 	}
 	select {

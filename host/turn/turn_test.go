@@ -217,7 +217,7 @@ func (f *fixture) cutOff(in store.BeginRun, records func(store.Begun) []journal.
 		}
 		return b.Write(tx)
 	}
-	begun, err := f.store.BeginRun(f.t.Context(), f.owner, in)
+	begun, err := f.store.Runs().Begin(f.t.Context(), f.owner, in)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func (f *fixture) open(names ...string) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	owner, _, err := st.EnsureOwner(f.t.Context())
+	owner, _, err := st.Users().EnsureOwner(f.t.Context())
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func (f *fixture) read(run string, options ...packettest.Option) []packet.Packet
 	f.t.Helper()
 	stored := f.drain(run) // from whichever log there is, to its end
 	// The stop was seen, so the outcome is on disk.
-	if r, err := f.store.Run(f.t.Context(), f.owner, run); err != nil || r.Live() {
+	if r, err := f.store.Runs().Get(f.t.Context(), f.owner, run); err != nil || r.Live() {
 		f.t.Errorf("the run reads as live after its stop: %+v, %v", r, err)
 	}
 	f.wait(run)

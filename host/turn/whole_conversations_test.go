@@ -463,7 +463,7 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 		}
 	}
 	if c.removed {
-		if err := f.store.DeleteAgent(t.Context(), anOperator, agent); err != nil {
+		if err := f.store.Agents().Delete(t.Context(), anOperator, agent); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -554,7 +554,7 @@ func (f *fixture) opened(c *conversation, url string) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	owner, _, err := st.EnsureOwner(f.t.Context())
+	owner, _, err := st.Users().EnsureOwner(f.t.Context())
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -236,7 +236,7 @@ func TestCommandsGoThroughTheActionsOfTheTable(t *testing.T) {
 func TestCommandsOfAnotherUserReachNothing(t *testing.T) {
 	w := watch(t)
 	ctx := t.Context()
-	_, err := w.app.Store.CreateUser(ctx, w.app.Owner.Principal(identity.Command), "eve", false)
+	_, err := w.app.Store.Users().Create(ctx, w.app.Owner.Principal(identity.Command), "eve", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,8 +251,8 @@ func TestCommandsOfAnotherUserReachNothing(t *testing.T) {
 		t.Fatal(text)
 	}
 	owner := w.app.Owner.Principal(identity.Command)
-	docs, err1 := w.app.Store.Documents(ctx, owner)
-	sessions, err2 := w.app.Store.Sessions(ctx, owner, 0, "")
+	docs, err1 := w.app.Store.Documents().List(ctx, owner)
+	sessions, err2 := w.app.Store.Sessions().List(ctx, owner, 0, "")
 	if err := errors.Join(err1, err2); err != nil || len(docs) != 1 || len(sessions) != 1 {
 		t.Fatalf("%d documents, %d sessions, %v", len(docs), len(sessions), err)
 	}
@@ -275,8 +275,8 @@ func TestCommandsOfAnotherUserReachNothing(t *testing.T) {
 	if code != 1 || !strings.Contains(text, "no user") {
 		t.Errorf("as a user who is not there: %d %s", code, text)
 	}
-	after, err := w.app.Store.Messages(ctx, owner, sessions[0].ID)
-	if left, err := w.app.Store.Documents(ctx, owner); err != nil || len(left) != 1 {
+	after, err := w.app.Store.Messages().List(ctx, owner, sessions[0].ID)
+	if left, err := w.app.Store.Documents().List(ctx, owner); err != nil || len(left) != 1 {
 		t.Errorf("%d documents are left, %v", len(left), err)
 	}
 	if err != nil || len(after) != 2 {
