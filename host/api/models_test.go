@@ -10,7 +10,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/llm/trial"
-	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/store/space"
 )
 
 type modelsReply struct {
@@ -135,7 +135,7 @@ func (h *testHost) signedIn(name string) string {
 	return cookie
 }
 
-var _ catalog.Storage = (*store.Space)(nil)
+var _ catalog.Storage = (*space.Space)(nil)
 
 func TestSeldomSettingsOfAModelAreChecked(t *testing.T) {
 	h := newHost(t, manage(t))

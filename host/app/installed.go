@@ -8,7 +8,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/api"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
-	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/store/space"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
@@ -104,7 +104,7 @@ const signedInKey = "signed_in"
 
 // signedIn remembers that somebody has signed in, which ends the first start.
 func (a *App) signedIn() {
-	err := a.Store.Space("app").Update(func(tx store.Tx) error { return tx.Put(signedInKey, []byte("1")) })
+	err := a.Store.Space("app").Update(func(tx space.Tx) error { return tx.Put(signedInKey, []byte("1")) })
 	if err != nil {
 		a.options.Logger.Error("remember the first sign-in", "error", err)
 	}
@@ -113,7 +113,7 @@ func (a *App) signedIn() {
 // FirstStart tells whether nobody has signed in yet.
 func (a *App) FirstStart() (bool, error) {
 	first := true
-	err := a.Store.Space("app").View(func(tx store.Tx) error {
+	err := a.Store.Space("app").View(func(tx space.Tx) error {
 		_, found := tx.Get(signedInKey)
 		first = !found
 		return nil

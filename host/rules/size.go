@@ -30,7 +30,6 @@ var large = map[string]int{
 	"host/api":          4450,
 	"host/api.Server":   105,
 	"host/loop.runner":  45,
-	"host/store":        3810,
 	"host/turn.Service": 48,
 }
 

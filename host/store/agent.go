@@ -12,6 +12,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 const (
@@ -65,10 +66,10 @@ func (s Agents) Create(ctx context.Context, p identity.Principal, record Agent) 
 		return Agent{}, err
 	}
 	err = s.update(ctx, func(tx kv.Tx) error {
-		if tableAgentNames.has(tx, agentKey(a.Name)) {
+		if table.AgentNames.Has(tx, agentKey(a.Name)) {
 			return ErrExists
 		}
-		if n := len(tableAgents.tails(tx, "")); n >= MaxAgents {
+		if n := len(table.Agents.Tails(tx, "")); n >= MaxAgents {
 			return full("there are %d agents already, which is all that are kept", n)
 		}
 		a.ID, a.CreatedAt = s.newID("ag"), s.clock()
@@ -101,11 +102,11 @@ func (s Agents) Change(ctx context.Context, p identity.Principal, id string, cha
 		if a, err = checkedAgent(a); err != nil {
 			return err
 		}
-		if holder := tableAgentNames.text(tx, agentKey(a.Name)); holder != "" && holder != id {
+		if holder := table.AgentNames.Text(tx, agentKey(a.Name)); holder != "" && holder != id {
 			return ErrExists
 		}
 		a.ID, a.CreatedAt, a.UpdatedAt = id, old.CreatedAt, s.clock()
-		if err := tableAgentNames.delete(tx, agentKey(old.Name)); err != nil {
+		if err := table.AgentNames.Delete(tx, agentKey(old.Name)); err != nil {
 			return err
 		}
 		return putAgent(tx, a)
@@ -127,7 +128,7 @@ func (s Agents) Delete(ctx context.Context, p identity.Principal, id string) err
 		if err != nil {
 			return err
 		}
-		return errors.Join(tableAgentNames.delete(tx, agentKey(a.Name)), tableAgents.delete(tx, id))
+		return errors.Join(table.AgentNames.Delete(tx, agentKey(a.Name)), table.Agents.Delete(tx, id))
 	})
 }
 
@@ -153,8 +154,8 @@ func (s Agents) List(ctx context.Context, p identity.Principal) ([]Agent, error)
 	var agents []Agent
 	var bad []error
 	err := s.view(ctx, func(tx kv.Tx) error {
-		tableAgents.scan(tx, "", func(key string, data []byte) bool {
-			a, err := decode[Agent](tableAgents, key, data)
+		table.Agents.Scan(tx, "", func(key string, data []byte) bool {
+			a, err := table.Decode[Agent](table.Agents, key, data)
 			if err != nil {
 				bad = append(bad, err)
 			} else {
@@ -171,7 +172,7 @@ func (s Agents) List(ctx context.Context, p identity.Principal) ([]Agent, error)
 }
 
 func agentByID(tx kv.Tx, id string) (Agent, error) {
-	a, err := get[Agent](tx, tableAgents, id)
+	a, err := table.Get[Agent](tx, table.Agents, id)
 	if err == ErrNotFound {
 		return Agent{}, notFound("agent", id)
 	}
@@ -179,10 +180,10 @@ func agentByID(tx kv.Tx, id string) (Agent, error) {
 }
 
 func putAgent(tx kv.Tx, a Agent) error {
-	return errors.Join(tableAgents.put(tx, a.ID, a), tableAgentNames.putRaw(tx, agentKey(a.Name), []byte(a.ID)))
+	return errors.Join(table.Agents.Put(tx, a.ID, a), table.AgentNames.PutRaw(tx, agentKey(a.Name), []byte(a.ID)))
 }
 
-// agentKey is the key of a name in tableAgentNames.
+// agentKey is the key of a name in table.AgentNames.
 func agentKey(name string) string { return strings.ToLower(name) }
 
 // checkedAgent returns a record as it is kept.

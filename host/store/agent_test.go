@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 func addAgent(t *testing.T, s *Store, record Agent) Agent {
@@ -121,7 +122,7 @@ func TestADamagedAgentHidesNoOther(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
 		bad, good := addAgent(t, s, Agent{Name: "bad"}), addAgent(t, s, Agent{Name: "good"})
-		if err := s.update(t.Context(), func(tx kv.Tx) error { return tableAgents.putRaw(tx, bad.ID, []byte("{")) }); err != nil {
+		if err := s.update(t.Context(), func(tx kv.Tx) error { return table.Agents.PutRaw(tx, bad.ID, []byte("{")) }); err != nil {
 			t.Fatal(err)
 		}
 		list, err := s.Agents().List(t.Context(), anOperator)
@@ -140,7 +141,7 @@ func TestCheckFindsAnAgentsLostName(t *testing.T) {
 		s := open(Options{})
 		a := addAgent(t, s, Agent{Name: "Tutor"})
 		err := s.update(t.Context(), func(tx kv.Tx) error {
-			return errors.Join(tableAgentNames.delete(tx, "tutor"), tableAgentNames.putRaw(tx, "ghost", []byte("ag_gone")))
+			return errors.Join(table.AgentNames.Delete(tx, "tutor"), table.AgentNames.PutRaw(tx, "ghost", []byte("ag_gone")))
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // owned is a record that is somebody's.
@@ -61,9 +62,9 @@ func may(p identity.Principal, a identity.Action, r identity.Resource) error {
 // own reads a record to do an action to it. A refusal is the same whether the record is
 // there or not: a refused one that is somebody else's, and one that is not there, are
 // both ErrNotFound.
-func own[T owned](tx kv.Tx, t table, p identity.Principal, a identity.Action, id string) (T, error) {
+func own[T owned](tx kv.Tx, t table.Name, p identity.Principal, a identity.Action, id string) (T, error) {
 	var none T
-	record, err := get[T](tx, t, id)
+	record, err := table.Get[T](tx, t, id)
 	var bad *RecordError
 	if errors.As(err, &bad) { // whose it is cannot be read; lists of one's own name it
 		if refused := may(p, a, none.resource()); refused != nil && !errors.Is(refused, ErrNotFound) {

@@ -266,12 +266,12 @@ func contents(t *testing.T, s *Store) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := s.view(t.Context(), func(tx kv.Tx) error {
-		for _, table := range tx.Tables() {
-			if len(tx.Inside(table)) > 0 { // tables of tables
+		for _, each := range tx.Tables() {
+			if len(tx.Inside(each)) > 0 { // tables of tables
 				continue
 			}
-			err := tx.Scan(table, "", func(key string, value []byte) bool {
-				all[string(table)+"/"+key] = string(value)
+			err := tx.Scan(each, "", func(key string, value []byte) bool {
+				all[string(each)+"/"+key] = string(value)
 				return true
 			})
 			if err != nil {

@@ -3,16 +3,16 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/request"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // RequestLifetime is how long a request id is remembered.
-const RequestLifetime = 24 * time.Hour
+const RequestLifetime = request.Lifetime
 
 // maxRequestID is the greatest length of a request id, in bytes.
 const maxRequestID = 256
@@ -81,14 +81,6 @@ type Begun struct {
 	Replayed bool
 }
 
-// request is the record of a request id.
-type request struct {
-	Hash           string    `json:"hash"`
-	Run            string    `json:"run"`
-	SessionCreated bool      `json:"session_created,omitempty"`
-	At             time.Time `json:"at"`
-}
-
 // Begin writes everything that a run begins with in one transaction: the
 // session if it is new, the user message, the reserved answers, the run, the
 // new leaf. It returns
@@ -114,7 +106,7 @@ func (s Runs) Begin(ctx context.Context, p identity.Principal, in BeginRun) (Beg
 		if err := known(tx, p, identity.AskSession, identity.SessionKind); err != nil {
 			return err
 		}
-		if err := s.pruneRequests(tx); err != nil {
+		if err := request.Prune(tx, s.clock()); err != nil {
 			return err
 		}
 		if out, err = s.replay(tx, p, in); err != nil || out.Replayed {
@@ -123,7 +115,7 @@ func (s Runs) Begin(ctx context.Context, p identity.Principal, in BeginRun) (Beg
 		if out, err = s.begin(tx, p, in); err != nil {
 			return err
 		}
-		if err := s.remember(tx, p, in, out); err != nil || in.Also == nil {
+		if err := remember(tx, p, in, out, s.clock()); err != nil || in.Also == nil {
 			return err
 		}
 		return in.Also(tx, out)
@@ -151,11 +143,8 @@ func (s Runs) replay(tx kv.Tx, p identity.Principal, in BeginRun) (out Begun, er
 	if err := may(p, identity.AskSession, asked); err != nil || in.RequestID == "" {
 		return Begun{}, err
 	}
-	r, err := get[request](tx, tableRequests, join(p.UserID(), in.RequestID))
-	if err == ErrNotFound || err == nil && s.expired(r) {
-		return Begun{}, nil
-	}
-	if err != nil {
+	r, found, err := request.Get(tx, p.UserID(), in.RequestID, s.clock())
+	if err != nil || !found {
 		return Begun{}, err
 	}
 	if r.Hash != in.BodyHash {
@@ -304,54 +293,16 @@ func writeBegun(tx kv.Tx, old Session, b Begun) error {
 		}
 	}
 	return errors.Join(
-		tableRuns.put(tx, b.Run.ID, b.Run),
-		tableSessionRuns.putRaw(tx, join(b.Session.ID, b.Run.ID), []byte{}),
-		tableLive.putRaw(tx, b.Session.ID, []byte(b.Run.ID)))
+		table.Runs.Put(tx, b.Run.ID, b.Run),
+		table.SessionRuns.PutRaw(tx, table.Join(b.Session.ID, b.Run.ID), []byte{}),
+		table.Live.PutRaw(tx, b.Session.ID, []byte(b.Run.ID)))
 }
 
-// remember writes the request id.
-func (s Runs) remember(tx kv.Tx, p identity.Principal, in BeginRun, out Begun) error {
+// remember writes the request id, if there is one.
+func remember(tx kv.Tx, p identity.Principal, in BeginRun, out Begun, now time.Time) error {
 	if in.RequestID == "" {
 		return nil
 	}
-	key := join(p.UserID(), in.RequestID)
-	r := request{Hash: in.BodyHash, Run: out.Run.ID, SessionCreated: out.SessionCreated, At: s.clock()}
-	return errors.Join(
-		tableRequests.put(tx, key, r),
-		tableRequestTimes.putRaw(tx, join(timeKey(r.At), key), []byte{}))
-}
-
-func (s Runs) expired(r request) bool { return !s.clock().Before(r.At.Add(RequestLifetime)) }
-
-// timeKey writes a time so that it sorts.
-func timeKey(t time.Time) string { return fmt.Sprintf("%020d", max(t.UnixNano(), 0)) }
-
-// prunedAtOnce bounds the work that pruning adds to one BeginRun.
-const prunedAtOnce = 64
-
-// pruneRequests forgets request ids that are too old, a few at a time.
-func (s Runs) pruneRequests(tx kv.Tx) error {
-	limit := timeKey(s.clock().Add(-RequestLifetime))
-	var old []string
-	tableRequestTimes.scan(tx, "", func(key string, _ []byte) bool {
-		at, _, _ := strings.Cut(key, "/")
-		if at > limit || len(old) == prunedAtOnce {
-			return false
-		}
-		old = append(old, key)
-		return true
-	})
-	for _, key := range old {
-		_, requestKey, _ := strings.Cut(key, "/")
-		// The id may have been used again since.
-		if r, err := get[request](tx, tableRequests, requestKey); err != nil || s.expired(r) {
-			if err := tableRequests.delete(tx, requestKey); err != nil {
-				return err
-			}
-		}
-		if err := tableRequestTimes.delete(tx, key); err != nil {
-			return err
-		}
-	}
-	return nil
+	r := request.Record{Hash: in.BodyHash, Run: out.Run.ID, SessionCreated: out.SessionCreated, At: now}
+	return request.Put(tx, p.UserID(), in.RequestID, r)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // TestCheckFindsWhatIsWrongWithAJournal spoils the journal of a run that ended.
@@ -60,14 +61,14 @@ func TestCheckFindsWhatIsWrongWithAJournal(t *testing.T) {
 
 // spoilJournal flips the last bytes of the journal of a run.
 func spoilJournal(tx kv.Tx, run string) error {
-	for _, table := range journal.Tables() {
-		key, value, found := tx.Last(table, run+"/")
+	for _, each := range journal.Tables() {
+		key, value, found := tx.Last(each, run+"/")
 		if !found {
 			continue
 		}
 		value = append([]byte(nil), value...)
 		value[len(value)-2] ^= 0xff
-		return tx.Put(table, key, value)
+		return tx.Put(each, key, value)
 	}
 	return errors.New("it has none")
 }
@@ -82,17 +83,17 @@ func TestCheckFindsWhatDoesNotFitTogether(t *testing.T) {
 		expectSound(t, s)
 		err := s.update(t.Context(), func(tx kv.Tx) error {
 			return errors.Join(
-				tableLive.delete(tx, live.Session.ID),
-				tableSessionRuns.delete(tx, join(b.Session.ID, b.Run.ID)),
-				tableSessionMsgs.putRaw(tx, join(b.Session.ID, "m_gone"), nil))
+				table.Live.Delete(tx, live.Session.ID),
+				table.SessionRuns.Delete(tx, table.Join(b.Session.ID, b.Run.ID)),
+				table.SessionMsgs.PutRaw(tx, table.Join(b.Session.ID, "m_gone"), nil))
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]string{
-			live.Run.ID:                  "the list of live runs has it wrong",
-			b.Run.ID:                     "it is missing in its session's list",
-			join(b.Session.ID, "m_gone"): "it leads to messages/m_gone, which is not there",
+			live.Run.ID:                        "the list of live runs has it wrong",
+			b.Run.ID:                           "it is missing in its session's list",
+			table.Join(b.Session.ID, "m_gone"): "it leads to messages/m_gone, which is not there",
 		}
 		problems := s.Check(t.Context())
 		for _, p := range problems {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // maxURI is the greatest length of a document's URI, in bytes.
@@ -48,14 +49,14 @@ func (s Documents) Put(
 		if err := known(tx, p, identity.AddDocument, identity.DocumentKind); err != nil {
 			return err
 		}
-		uriKey := join(p.UserID(), record.URI)
-		if err := s.place(tx, p, &record, tableDocumentURIs.text(tx, uriKey)); err != nil {
+		uriKey := table.Join(p.UserID(), record.URI)
+		if err := s.place(tx, p, &record, table.DocumentURIs.Text(tx, uriKey)); err != nil {
 			return err
 		}
 		return errors.Join(
-			tableDocuments.put(tx, record.ID, record),
-			tableDocumentTexts.putRaw(tx, record.ID, text),
-			tableDocumentURIs.putRaw(tx, uriKey, []byte(record.ID)))
+			table.Documents.Put(tx, record.ID, record),
+			table.DocumentTexts.PutRaw(tx, record.ID, text),
+			table.DocumentURIs.PutRaw(tx, uriKey, []byte(record.ID)))
 	})
 	if err != nil {
 		return DocumentRecord{}, err
@@ -68,12 +69,12 @@ func (s Documents) place(tx kv.Tx, p identity.Principal, record *DocumentRecord,
 	record.Owner = p.UserID()
 	if known != "" {
 		record.ID = known
-		if old, err := get[DocumentRecord](tx, tableDocuments, known); err == nil {
+		if old, err := table.Get[DocumentRecord](tx, table.Documents, known); err == nil {
 			record.AddedAt = old.AddedAt
 		}
 	} else if record.ID == "" {
 		record.ID = s.newID("d")
-	} else if tableDocuments.has(tx, record.ID) {
+	} else if table.Documents.Has(tx, record.ID) {
 		return notFound("document", record.ID)
 	}
 	if record.AddedAt.IsZero() {
@@ -96,7 +97,7 @@ func (s Documents) Get(ctx context.Context, p identity.Principal, id string) (Do
 }
 
 func ownDocument(tx kv.Tx, p identity.Principal, a identity.Action, id string) (DocumentRecord, error) {
-	return own[DocumentRecord](tx, tableDocuments, p, a, id)
+	return own[DocumentRecord](tx, table.Documents, p, a, id)
 }
 
 // Text returns a document's text, or ErrNotFound. It is the caller's.
@@ -106,7 +107,7 @@ func (s Documents) Text(ctx context.Context, p identity.Principal, id string) ([
 		if _, err := ownDocument(tx, p, identity.ReadDocument, id); err != nil {
 			return err
 		}
-		text = tableDocumentTexts.bytes(tx, id)
+		text = table.DocumentTexts.Bytes(tx, id)
 		return nil
 	})
 	return text, err
@@ -119,7 +120,7 @@ func (s Documents) Find(ctx context.Context, p identity.Principal, uri string) (
 		if err := may(p, identity.ListDocuments, identity.DocumentKind.All()); err != nil {
 			return err
 		}
-		id := tableDocumentURIs.text(tx, join(p.UserID(), uri))
+		id := table.DocumentURIs.Text(tx, table.Join(p.UserID(), uri))
 		if id == "" {
 			return notFound("document", uri)
 		}
@@ -138,7 +139,7 @@ func (s Documents) List(ctx context.Context, p identity.Principal) ([]DocumentRe
 		if err := may(p, identity.ListDocuments, identity.DocumentKind.All()); err != nil {
 			return err
 		}
-		tableDocumentURIs.scan(tx, p.UserID()+"/", func(_ string, id []byte) bool {
+		table.DocumentURIs.Scan(tx, p.UserID()+"/", func(_ string, id []byte) bool {
 			record, err := ownDocument(tx, p, identity.ReadDocument, string(id))
 			if err != nil {
 				bad = append(bad, err)
@@ -159,13 +160,13 @@ func (s Documents) Delete(ctx context.Context, p identity.Principal, id string) 
 		if err != nil {
 			return err
 		}
-		return deleteDocument(tx, join(record.Owner, record.URI), id)
+		return deleteDocument(tx, table.Join(record.Owner, record.URI), id)
 	})
 }
 
 func deleteDocument(tx kv.Tx, uriKey, id string) error {
 	return errors.Join(
-		tableDocumentURIs.delete(tx, uriKey),
-		tableDocumentTexts.delete(tx, id),
-		tableDocuments.delete(tx, id))
+		table.DocumentURIs.Delete(tx, uriKey),
+		table.DocumentTexts.Delete(tx, id),
+		table.Documents.Delete(tx, id))
 }

@@ -7,12 +7,13 @@ import (
 	"syscall"
 
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 var (
 	// ErrNotFound is returned when there is no such record, or when it belongs to
 	// somebody else.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = table.ErrNotFound
 	// ErrExists is returned when the name is already taken.
 	ErrExists = errors.New("it exists already")
 	// ErrInvalid is returned when a value cannot be stored as it is.
@@ -29,11 +30,19 @@ var (
 	ErrFinished = errors.New("the run has already ended")
 	// ErrEpoch is returned when a run would end in an epoch below its own.
 	ErrEpoch = errors.New("the run is in a later epoch")
+	// ErrReadOnly is returned when something is written in a View of a Space.
+	ErrReadOnly = kv.ErrReadOnly
+	// ErrLocked is matched by a *LockedError.
+	ErrLocked = kv.ErrLocked
 	// ErrClosed is returned when the Store is closed.
 	ErrClosed = kv.ErrClosed
 	// ErrDamaged is matched when the data file cannot be read.
 	ErrDamaged = kv.ErrDamaged
 )
+
+// LockedError is returned when another process holds the data file. It matches
+// ErrLocked.
+type LockedError = kv.LockedError
 
 // BusyError is returned when a session has a live run. It matches ErrBusy.
 type BusyError struct {
@@ -50,19 +59,7 @@ func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 // RecordError is returned when a record cannot be read. Everything else in the
 // store is untouched: a method that returns a list returns the readable records
 // together with the RecordErrors of the others, joined.
-type RecordError struct {
-	// Table and Key name the record.
-	Table, Key string
-	Err        error
-}
-
-// Error implements error.
-func (e *RecordError) Error() string {
-	return fmt.Sprintf("record %s/%s cannot be read: %v", e.Table, e.Key, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *RecordError) Unwrap() error { return e.Err }
+type RecordError = table.RecordError
 
 // NoSpace tells whether an error says that the disk, or what of it this process
 // may use, is full.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 const (
@@ -82,7 +83,7 @@ func (s Files) Add(ctx context.Context, p identity.Principal, record File, text 
 	}
 	record.TextBytes, record.Characters, record.Lines = int64(len(text)), utf8.RuneCount(text), countLines(text)
 	record.Width, record.Height = 0, 0
-	return s.add(ctx, p, record, tableFileTexts, text)
+	return s.add(ctx, p, record, table.FileTexts, text)
 }
 
 // AddPicture writes a new file of the principal's that is a picture. Its Width and
@@ -93,12 +94,12 @@ func (s Files) AddPicture(ctx context.Context, p identity.Principal, record File
 	}
 	record.Bytes = int64(len(picture))
 	record.TextBytes, record.Characters, record.Lines, record.Encoding = 0, 0, 0, ""
-	return s.add(ctx, p, record, tableFilePictures, picture)
+	return s.add(ctx, p, record, table.FilePictures, picture)
 }
 
-// add writes a record and, in the table for its kind, what is kept of it.
+// add writes a record and, in the table.Name for its kind, what is kept of it.
 func (s Files) add(
-	ctx context.Context, p identity.Principal, record File, kind table, content []byte,
+	ctx context.Context, p identity.Principal, record File, kind table.Name, content []byte,
 ) (File, error) {
 	if record.Name == "" || len(record.Name) > maxFileName {
 		return File{}, invalid("a file's name has 1 to %d bytes", maxFileName)
@@ -116,9 +117,9 @@ func (s Files) add(
 		}
 		record.ID, record.Owner, record.CreatedAt, record.Sessions = s.newID("f"), p.UserID(), s.clock(), nil
 		return errors.Join(
-			tableFiles.put(tx, record.ID, record),
-			kind.putRaw(tx, record.ID, content),
-			tableOwnerFiles.putRaw(tx, join(p.UserID(), record.ID), []byte{}))
+			table.Files.Put(tx, record.ID, record),
+			kind.PutRaw(tx, record.ID, content),
+			table.OwnerFiles.PutRaw(tx, table.Join(p.UserID(), record.ID), []byte{}))
 	})
 	if err != nil {
 		return File{}, err
@@ -169,7 +170,7 @@ func (s Files) List(ctx context.Context, p identity.Principal) ([]File, error) {
 func filesOf(tx kv.Tx, p identity.Principal) ([]File, error) {
 	var files []File
 	var bad []error
-	for _, id := range tableOwnerFiles.tails(tx, p.UserID()+"/") {
+	for _, id := range table.OwnerFiles.Tails(tx, p.UserID()+"/") {
 		f, err := ownFile(tx, p, identity.ReadFile, id)
 		if err != nil {
 			bad = append(bad, err)
@@ -192,32 +193,32 @@ func (s Files) Get(ctx context.Context, p identity.Principal, id string) (File, 
 }
 
 func ownFile(tx kv.Tx, p identity.Principal, a identity.Action, id string) (File, error) {
-	return own[File](tx, tableFiles, p, a, id)
+	return own[File](tx, table.Files, p, a, id)
 }
 
 // Text returns a file's text, which is empty for a picture, or ErrNotFound. It
 // is the caller's.
 func (s Files) Text(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
-	return s.content(ctx, p, tableFileTexts, id)
+	return s.content(ctx, p, table.FileTexts, id)
 }
 
 // Picture returns the bytes of a picture, or ErrNotFound, also for a file that
 // is a text. They are the caller's.
 func (s Files) Picture(ctx context.Context, p identity.Principal, id string) ([]byte, error) {
-	picture, err := s.content(ctx, p, tableFilePictures, id)
+	picture, err := s.content(ctx, p, table.FilePictures, id)
 	if err == nil && len(picture) == 0 {
 		return nil, notFound("picture", id)
 	}
 	return picture, err
 }
 
-func (s Files) content(ctx context.Context, p identity.Principal, kind table, id string) ([]byte, error) {
+func (s Files) content(ctx context.Context, p identity.Principal, kind table.Name, id string) ([]byte, error) {
 	var content []byte
 	err := s.view(ctx, func(tx kv.Tx) error {
 		if _, err := ownFile(tx, p, identity.ReadFile, id); err != nil {
 			return err
 		}
-		content = kind.bytes(tx, id)
+		content = kind.Bytes(tx, id)
 		return nil
 	})
 	return content, err
@@ -237,13 +238,13 @@ func (s Files) Delete(ctx context.Context, p identity.Principal, id string) erro
 
 func deleteFile(tx kv.Tx, f File) error {
 	errs := []error{
-		tableOwnerFiles.delete(tx, join(f.Owner, f.ID)),
-		tableFileTexts.delete(tx, f.ID),
-		tableFilePictures.delete(tx, f.ID),
-		tableFiles.delete(tx, f.ID),
+		table.OwnerFiles.Delete(tx, table.Join(f.Owner, f.ID)),
+		table.FileTexts.Delete(tx, f.ID),
+		table.FilePictures.Delete(tx, f.ID),
+		table.Files.Delete(tx, f.ID),
 	}
 	for _, session := range f.Sessions {
-		errs = append(errs, tableSessionFiles.delete(tx, join(session, f.ID)))
+		errs = append(errs, table.SessionFiles.Delete(tx, table.Join(session, f.ID)))
 	}
 	return errors.Join(errs...)
 }
@@ -269,8 +270,8 @@ func carry(tx kv.Tx, p identity.Principal, session string, ids []string) ([]File
 		}
 		f.Sessions = append(f.Sessions, session)
 		err = errors.Join(
-			tableFiles.put(tx, f.ID, f),
-			tableSessionFiles.putRaw(tx, join(session, f.ID), []byte{}))
+			table.Files.Put(tx, f.ID, f),
+			table.SessionFiles.PutRaw(tx, table.Join(session, f.ID), []byte{}))
 		if err != nil {
 			return nil, err
 		}
@@ -280,8 +281,8 @@ func carry(tx kv.Tx, p identity.Principal, session string, ids []string) ([]File
 
 // dropSessionFiles deletes the files that only the session carries.
 func dropSessionFiles(tx kv.Tx, session string) error {
-	for _, id := range tableSessionFiles.tails(tx, session+"/") {
-		f, err := get[File](tx, tableFiles, id)
+	for _, id := range table.SessionFiles.Tails(tx, session+"/") {
+		f, err := table.Get[File](tx, table.Files, id)
 		if err != nil {
 			continue // a record that is gone or unreadable has nothing to let go of
 		}
@@ -289,19 +290,19 @@ func dropSessionFiles(tx kv.Tx, session string) error {
 		if len(f.Sessions) == 0 {
 			err = deleteFile(tx, f)
 		} else {
-			err = tableFiles.put(tx, id, f)
+			err = table.Files.Put(tx, id, f)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return tableSessionFiles.deletePrefix(tx, session+"/")
+	return table.SessionFiles.DeletePrefix(tx, session+"/")
 }
 
 // deleteFilesOf deletes all files of a user, those that cannot be read too.
 func deleteFilesOf(tx kv.Tx, owner string) error {
-	for _, id := range tableOwnerFiles.tails(tx, owner+"/") {
-		f, err := get[File](tx, tableFiles, id)
+	for _, id := range table.OwnerFiles.Tails(tx, owner+"/") {
+		f, err := table.Get[File](tx, table.Files, id)
 		if err != nil {
 			f = File{}
 		}

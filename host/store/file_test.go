@@ -3,11 +3,13 @@ package store
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 func addFile(t *testing.T, s *Store, p identity.Principal, name, text string) File {
@@ -129,12 +131,12 @@ func TestRemovingAUserLeavesNoRecordBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := s.view(t.Context(), func(tx kv.Tx) error {
-			for _, table := range tx.Tables() {
-				if table == kv.Table(tableMeta) || table == kv.Table(tableUsers) || table == kv.Table(tableUserNames) {
+			for _, each := range tx.Tables() {
+				if slices.Contains([]kv.Table{kv.Table(table.Meta), kv.Table(table.Users), kv.Table(table.UserNames)}, each) {
 					continue // the owner's
 				}
-				if key, _, found := tx.Last(table, ""); found {
-					t.Errorf("%s still holds %s", table, key)
+				if key, _, found := tx.Last(each, ""); found {
+					t.Errorf("%s still holds %s", each, key)
 				}
 			}
 			return nil
@@ -154,15 +156,15 @@ func TestAFileOfTheFirstVersionGetsTheNewTables(t *testing.T) {
 	}
 	ada := newUser(t, s, "ada")
 	err = s.update(t.Context(), func(tx kv.Tx) error {
-		for _, table := range []table{
-			tableMemories, tableOwnerMemories, tableFiles, tableFileTexts, tableFilePictures, tableOwnerFiles,
-			tableSessionFiles, tableAgents, tableAgentNames,
+		for _, each := range []table.Name{
+			table.Memories, table.OwnerMemories, table.Files, table.FileTexts, table.FilePictures, table.OwnerFiles,
+			table.SessionFiles, table.Agents, table.AgentNames,
 		} {
-			if err := tx.DeleteTable(kv.Table(table)); err != nil {
+			if err := tx.DeleteTable(kv.Table(each)); err != nil {
 				return err
 			}
 		}
-		return tableMeta.putRaw(tx, schemaKey, []byte("1"))
+		return table.Meta.PutRaw(tx, "schema", []byte("1"))
 	})
 	if err = errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
@@ -211,7 +213,7 @@ func TestAPictureIsKeptWithItsSizeAndHasNoText(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := s.view(t.Context(), func(tx kv.Tx) error {
-			if tableFilePictures.has(tx, f.ID) {
+			if table.FilePictures.Has(tx, f.ID) {
 				t.Error("the bytes outlive the file")
 			}
 			return nil
@@ -228,7 +230,7 @@ func TestPicturesCountTowardsWhatAPersonKeeps(t *testing.T) {
 		ada := newUser(t, s, "ada")
 		f := addPicture(t, s, ada, "a.png", "bytes")
 		f.Bytes = MaxFilesBytes - 2 // as if it were that large
-		if err := s.update(t.Context(), func(tx kv.Tx) error { return tableFiles.put(tx, f.ID, f) }); err != nil {
+		if err := s.update(t.Context(), func(tx kv.Tx) error { return table.Files.Put(tx, f.ID, f) }); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xyz")); !errors.Is(err, ErrFull) {

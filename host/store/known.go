@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // known lets a principal make a record of its own, by action. It returns ErrNotFound
@@ -12,7 +13,7 @@ func known(tx kv.Tx, p identity.Principal, a identity.Action, k identity.Kind) e
 	if err := may(p, a, identity.Resource{Kind: k, Owner: p.UserID()}); err != nil {
 		return err
 	}
-	if !tableUsers.has(tx, p.UserID()) {
+	if !table.Users.Has(tx, p.UserID()) {
 		return notFound("user", p.UserID())
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 const (
@@ -65,8 +66,8 @@ func (s Memories) Add(ctx context.Context, p identity.Principal, record Memory) 
 		m, added = Memory{ID: s.newID("mem"), Owner: p.UserID(), Text: record.Text, Plugin: record.Plugin,
 			Session: record.Session, Labels: record.Labels, CreatedAt: now, UpdatedAt: now}, true
 		return errors.Join(
-			tableMemories.put(tx, m.ID, m),
-			tableOwnerMemories.putRaw(tx, join(p.UserID(), m.ID), []byte{}))
+			table.Memories.Put(tx, m.ID, m),
+			table.OwnerMemories.PutRaw(tx, table.Join(p.UserID(), m.ID), []byte{}))
 	})
 	if err != nil {
 		return Memory{}, false, err
@@ -106,7 +107,7 @@ func (s Memories) List(ctx context.Context, p identity.Principal) ([]Memory, err
 func memoriesOf(tx kv.Tx, p identity.Principal) ([]Memory, error) {
 	var memories []Memory
 	var bad []error
-	for _, id := range tableOwnerMemories.tails(tx, p.UserID()+"/") {
+	for _, id := range table.OwnerMemories.Tails(tx, p.UserID()+"/") {
 		m, err := ownMemory(tx, p, identity.ReadMemory, id)
 		if err != nil {
 			bad = append(bad, err)
@@ -121,7 +122,7 @@ func memoriesOf(tx kv.Tx, p identity.Principal) ([]Memory, error) {
 }
 
 func ownMemory(tx kv.Tx, p identity.Principal, a identity.Action, id string) (Memory, error) {
-	return own[Memory](tx, tableMemories, p, a, id)
+	return own[Memory](tx, table.Memories, p, a, id)
 }
 
 // Update gives a memory another text; plugin is who wrote it, "" for the
@@ -140,7 +141,7 @@ func (s Memories) Update(
 			return err
 		}
 		m.Text, m.Plugin, m.Labels, m.UpdatedAt = text, plugin, labels, s.clock()
-		return tableMemories.put(tx, id, m)
+		return table.Memories.Put(tx, id, m)
 	})
 	if err != nil {
 		return Memory{}, err
@@ -165,5 +166,5 @@ func (s Memories) Delete(ctx context.Context, p identity.Principal, id string) (
 }
 
 func deleteMemory(tx kv.Tx, owner, id string) error {
-	return errors.Join(tableOwnerMemories.delete(tx, join(owner, id)), tableMemories.delete(tx, id))
+	return errors.Join(table.OwnerMemories.Delete(tx, table.Join(owner, id)), table.Memories.Delete(tx, id))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 func addMemory(t *testing.T, s *Store, p identity.Principal, text string) Memory {
@@ -86,7 +87,7 @@ func TestMemoriesHaveALimit(t *testing.T) {
 		err := s.update(t.Context(), func(tx kv.Tx) error {
 			for range MaxMemories {
 				m := Memory{ID: s.newID("mem"), Owner: ada.UserID(), Text: s.newID("text")}
-				if err := errors.Join(tableMemories.put(tx, m.ID, m), tableOwnerMemories.putRaw(tx, join(ada.UserID(), m.ID), nil)); err != nil {
+				if err := errors.Join(table.Memories.Put(tx, m.ID, m), table.OwnerMemories.PutRaw(tx, table.Join(ada.UserID(), m.ID), nil)); err != nil {
 					return err
 				}
 			}

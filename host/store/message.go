@@ -9,6 +9,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // The roles of messages.
@@ -87,15 +88,15 @@ func (s Messages) Get(ctx context.Context, p identity.Principal, id string) (Mes
 }
 
 func ownMessage(tx kv.Tx, p identity.Principal, id string) (Message, error) {
-	return own[Message](tx, tableMessages, p, identity.ReadMessage, id)
+	return own[Message](tx, table.Messages, p, identity.ReadMessage, id)
 }
 
 // sessionMessage returns a message of the session, or ErrNotFound.
 func sessionMessage(tx kv.Tx, sessionID, id string) (Message, error) {
-	if id == "" || !tableSessionMsgs.has(tx, join(sessionID, id)) {
+	if id == "" || !table.SessionMsgs.Has(tx, table.Join(sessionID, id)) {
 		return Message{}, notFound("message", id)
 	}
-	message, err := get[Message](tx, tableMessages, id)
+	message, err := table.Get[Message](tx, table.Messages, id)
 	if err == ErrNotFound {
 		return Message{}, notFound("message", id)
 	}
@@ -104,10 +105,10 @@ func sessionMessage(tx kv.Tx, sessionID, id string) (Message, error) {
 
 // putMessage writes a message and its place in the session.
 func putMessage(tx kv.Tx, m Message) error {
-	if err := tableSessionMsgs.putRaw(tx, join(m.Session, m.ID), []byte{}); err != nil {
+	if err := table.SessionMsgs.PutRaw(tx, table.Join(m.Session, m.ID), []byte{}); err != nil {
 		return err
 	}
-	return tableMessages.put(tx, m.ID, m)
+	return table.Messages.Put(tx, m.ID, m)
 }
 
 // List returns all messages of a session's tree, oldest first. Messages
@@ -119,7 +120,7 @@ func (s Messages) List(ctx context.Context, p identity.Principal, sessionID stri
 		if _, err := ownSession(tx, p, identity.ReadSession, sessionID); err != nil {
 			return err
 		}
-		for _, id := range tableSessionMsgs.tails(tx, sessionID+"/") {
+		for _, id := range table.SessionMsgs.Tails(tx, sessionID+"/") {
 			message, err := sessionMessage(tx, sessionID, id)
 			if err != nil {
 				bad = append(bad, err)
@@ -156,7 +157,7 @@ func branch(tx kv.Tx, sessionID, leaf string) ([]Message, error) {
 	for id := leaf; id != ""; {
 		if seen[id] {
 			circle := fmt.Errorf("it is its own ancestor: %w", ErrDamaged)
-			return nil, &RecordError{Table: string(tableMessages), Key: id, Err: circle}
+			return nil, &RecordError{Table: string(table.Messages), Key: id, Err: circle}
 		}
 		seen[id] = true
 		message, err := sessionMessage(tx, sessionID, id)

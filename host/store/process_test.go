@@ -178,7 +178,7 @@ func TestKilledHolderIsNotBlamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	if e := lockedBy(path); e.PID != 0 || strings.Contains(e.Error(), "process 0") {
+	if e := kv.LockedBy(path); e.PID != 0 || strings.Contains(e.Error(), "process 0") {
 		t.Errorf("got %v", e)
 	}
 	s, err := Open(path, Options{})
@@ -186,7 +186,7 @@ func TestKilledHolderIsNotBlamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	if e := lockedBy(path); e.PID != os.Getpid() {
+	if e := kv.LockedBy(path); e.PID != os.Getpid() {
 		t.Errorf("got %v, want this process", e)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // Run is the work on one user message.
@@ -91,7 +92,7 @@ func (s Runs) Live(ctx context.Context, p identity.Principal, sessionID string) 
 // when it has none.
 func (s Runs) Latest(ctx context.Context, p identity.Principal, sessionID string) (Run, error) {
 	return s.ofSession(ctx, p, sessionID, func(tx kv.Tx, session string) string {
-		runs := tableSessionRuns.tails(tx, session+"/")
+		runs := table.SessionRuns.Tails(tx, session+"/")
 		if len(runs) == 0 {
 			return ""
 		}
@@ -119,14 +120,14 @@ func (s Runs) ofSession(
 }
 
 func ownRun(tx kv.Tx, p identity.Principal, id string) (Run, error) {
-	return own[Run](tx, tableRuns, p, identity.ReadRun, id)
+	return own[Run](tx, table.Runs, p, identity.ReadRun, id)
 }
 
 // liveRun returns the id of the session's live run, "" if it has none. A run
 // that cannot be read does not keep the session busy.
 func liveRun(tx kv.Tx, sessionID string) string {
-	id := tableLive.text(tx, sessionID)
-	if run, err := get[Run](tx, tableRuns, id); err != nil || !run.Live() {
+	id := table.Live.Text(tx, sessionID)
+	if run, err := table.Get[Run](tx, table.Runs, id); err != nil || !run.Live() {
 		return ""
 	}
 	return id
@@ -142,8 +143,8 @@ func (s Runs) Unfinished(ctx context.Context, p identity.Principal) ([]Run, erro
 	var runs []Run
 	var bad []error
 	err := s.view(ctx, func(tx kv.Tx) error {
-		tableLive.scan(tx, "", func(_ string, id []byte) bool {
-			run, err := get[Run](tx, tableRuns, string(id))
+		table.Live.Scan(tx, "", func(_ string, id []byte) bool {
+			run, err := table.Get[Run](tx, table.Runs, string(id))
 			switch {
 			case err != nil:
 				bad = append(bad, fmt.Errorf("run %q: %w", id, err))
@@ -178,7 +179,7 @@ func (s Runs) Finish(ctx context.Context, runID string, f Finish) error {
 }
 
 func unfinishedRun(tx kv.Tx, id string) (Run, error) {
-	run, err := get[Run](tx, tableRuns, id)
+	run, err := table.Get[Run](tx, table.Runs, id)
 	if err == ErrNotFound {
 		return Run{}, notFound("run", id)
 	}
@@ -201,14 +202,14 @@ func (s Runs) finish(tx kv.Tx, run Run, f Finish) error {
 	if err := finishMessages(tx, run, f); err != nil {
 		return err
 	}
-	if session, err := get[Session](tx, tableSessions, run.Session); err == nil {
+	if session, err := table.Get[Session](tx, table.Sessions, run.Session); err == nil {
 		old := session
 		session.UpdatedAt = run.EndedAt
 		if err := putSession(tx, old, session); err != nil {
 			return err
 		}
 	}
-	return errors.Join(tableLive.delete(tx, run.Session), tableRuns.put(tx, run.ID, run))
+	return errors.Join(table.Live.Delete(tx, run.Session), table.Runs.Put(tx, run.ID, run))
 }
 
 // finishMessages writes how the answers ended; all else of them stays as it is.
@@ -224,7 +225,7 @@ func finishMessages(tx kv.Tx, run Run, f Finish) error {
 		final[a.ID] = a
 	}
 	for _, id := range run.Responses {
-		m, err := get[Message](tx, tableMessages, id)
+		m, err := table.Get[Message](tx, table.Messages, id)
 		if err != nil {
 			continue // Check names it
 		}
@@ -232,7 +233,7 @@ func finishMessages(tx kv.Tx, run Run, f Finish) error {
 		if a, ok := final[id]; ok {
 			m.Status, m.ErrorCode, m.ErrorMessage, m.Held, m.Labels = a.Status, a.ErrorCode, a.ErrorMessage, a.Held, a.Labels
 		}
-		if err := tableMessages.put(tx, id, m); err != nil {
+		if err := table.Messages.Put(tx, id, m); err != nil {
 			return err
 		}
 	}
@@ -260,5 +261,5 @@ func deleteRun(tx kv.Tx, id string) error {
 	if err := journal.Delete(tx, id); err != nil {
 		return err
 	}
-	return tableRuns.delete(tx, id)
+	return table.Runs.Delete(tx, id)
 }

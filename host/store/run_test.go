@@ -10,6 +10,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 func message(t *testing.T, s *Store, p identity.Principal, id string) Message {
@@ -167,7 +168,7 @@ func TestWhatRunsAlsoIsInTheSameTransaction(t *testing.T) {
 		ada := newUser(t, s, "ada")
 		in := BeginRun{RequestID: "q", BodyHash: "h", Text: "hello", Models: []string{"m"}}
 		in.Also = func(tx kv.Tx, b Begun) error {
-			if got, err := get[Run](tx, tableRuns, b.Run.ID); err != nil || !reflect.DeepEqual(got, b.Run) {
+			if got, err := table.Get[Run](tx, table.Runs, b.Run.ID); err != nil || !reflect.DeepEqual(got, b.Run) {
 				t.Errorf("inside, the run is %+v, %v", got, err)
 			}
 			return errors.Join(tx.Put("also", "begun", []byte(b.Run.ID)), refused)
@@ -191,7 +192,7 @@ func TestWhatRunsAlsoIsInTheSameTransaction(t *testing.T) {
 		}
 
 		f := Finish{StopReason: StatusCompleted, Also: func(tx kv.Tx) error {
-			if got, err := get[Run](tx, tableRuns, b.Run.ID); err != nil || got.Live() {
+			if got, err := table.Get[Run](tx, table.Runs, b.Run.ID); err != nil || got.Live() {
 				t.Errorf("inside, the run is %+v, %v", got, err)
 			}
 			return errors.Join(tx.Put("also", "ended", nil), refused)
@@ -263,8 +264,8 @@ func TestADamagedRecordKeepsNoRunFromEnding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spoil(t, s, tableMessages, b.Responses[0].ID)
-		spoil(t, s, tableSessions, b.Session.ID)
+		spoil(t, s, table.Messages, b.Responses[0].ID)
+		spoil(t, s, table.Sessions, b.Session.ID)
 		complete(t, s, b, "hi")
 		if run, err := s.Runs().Get(t.Context(), ada, b.Run.ID); err != nil || run.StopReason != StatusCompleted {
 			t.Errorf("the run is %+v, %v", run, err)

@@ -3,25 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/migrate"
 )
-
-// schemaKey is where the version stands in tableMeta.
-const schemaKey = "schema"
-
-// migrations lead from version i to version i+1, each inside the transaction
-// that also writes the new version. What they do is never changed once it was
-// released; a new layout is a new entry.
-var migrations = []func(kv.Tx) error{
-	newTables,
-	newTables, // memories and files
-	newTables, // agents
-	newTables, // pictures
-	toJournals,
-}
 
 // SchemaError is returned when the data file was written by a newer Bulkhead.
 type SchemaError struct {
@@ -40,42 +25,14 @@ func (e *SchemaError) Error() string {
 func (s *Store) migrate() error {
 	var have int
 	err := s.view(context.Background(), func(tx kv.Tx) (err error) {
-		have, err = schemaVersion(tx)
+		have, err = migrate.Version(tx)
 		return err
 	})
-	if err != nil || have == len(migrations) {
+	if err != nil || have == migrate.Newest() {
 		return err
 	}
-	if have > len(migrations) {
-		return &SchemaError{Path: s.path, Have: have, Want: len(migrations)}
+	if have > migrate.Newest() {
+		return &SchemaError{Path: s.path, Have: have, Want: migrate.Newest()}
 	}
-	return s.update(context.Background(), func(tx kv.Tx) error {
-		for v := have; v < len(migrations); v++ {
-			if err := migrations[v](tx); err != nil {
-				return fmt.Errorf("bring the data file to version %d: %w", v+1, err)
-			}
-		}
-		return tableMeta.putRaw(tx, schemaKey, []byte(strconv.Itoa(len(migrations))))
-	})
+	return s.update(context.Background(), func(tx kv.Tx) error { return migrate.Up(tx, have) })
 }
-
-// schemaVersion reads the version, 0 for a new file.
-func schemaVersion(tx kv.Tx) (int, error) {
-	if there := tx.Tables(); !slices.Contains(there, kv.Table(tableMeta)) {
-		if len(there) > 0 {
-			return 0, fmt.Errorf("%w: it holds %q but no version", ErrDamaged, there[0])
-		}
-		return 0, nil
-	}
-	v, err := strconv.Atoi(tableMeta.text(tx, schemaKey))
-	if err != nil || v < 1 {
-		return 0, &RecordError{
-			Table: string(tableMeta), Key: schemaKey, Err: fmt.Errorf("it is not a version: %w", ErrDamaged),
-		}
-	}
-	return v, nil
-}
-
-// newTables is the step of a version that only added tables: they are made by what is
-// first put into them.
-func newTables(kv.Tx) error { return nil }

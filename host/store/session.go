@@ -3,11 +3,11 @@ package store
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // Session is a conversation: a tree of messages.
@@ -36,7 +36,7 @@ func (s Sessions) Get(ctx context.Context, p identity.Principal, id string) (Ses
 }
 
 func ownSession(tx kv.Tx, p identity.Principal, a identity.Action, id string) (Session, error) {
-	return own[Session](tx, tableSessions, p, a, id)
+	return own[Session](tx, table.Sessions, p, a, id)
 }
 
 // List returns the principal's sessions, the pinned ones first and of each kind the
@@ -59,11 +59,11 @@ func (s Sessions) List(ctx context.Context, p identity.Principal, limit int, bef
 			}
 			end = sessionOrderKey(session)
 		}
-		return tx.ScanBack(kv.Table(tableOwnerSessions), prefix, end, func(key string, _ []byte) bool {
+		return tx.ScanBack(kv.Table(table.OwnerSessions), prefix, end, func(key string, _ []byte) bool {
 			if limit > 0 && len(sessions) == limit {
 				return false
 			}
-			session, err := ownSession(tx, p, identity.ReadSession, lastPart(key))
+			session, err := ownSession(tx, p, identity.ReadSession, table.LastPart(key))
 			if err != nil {
 				bad = append(bad, err)
 			} else {
@@ -75,32 +75,30 @@ func (s Sessions) List(ctx context.Context, p identity.Principal, limit int, bef
 	return sessions, errors.Join(append(bad, err)...)
 }
 
-func lastPart(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
-
 // pinned stands before the time of a pinned session and sorts after every digit.
 const pinned = "p"
 
-// sessionOrderKey is the session's place in tableOwnerSessions.
+// sessionOrderKey is the session's place in table.OwnerSessions.
 func sessionOrderKey(s Session) string {
-	at := timeKey(s.UpdatedAt)
+	at := table.TimeKey(s.UpdatedAt)
 	if s.Pinned {
 		at = pinned + at
 	}
-	return join(s.Owner, at, s.ID)
+	return table.Join(s.Owner, at, s.ID)
 }
 
 // putSession writes a session and moves it in the order; old is the session as
 // it was, the zero Session for a new one.
 func putSession(tx kv.Tx, old, session Session) error {
 	if old.ID != "" && sessionOrderKey(old) != sessionOrderKey(session) {
-		if err := tableOwnerSessions.delete(tx, sessionOrderKey(old)); err != nil {
+		if err := table.OwnerSessions.Delete(tx, sessionOrderKey(old)); err != nil {
 			return err
 		}
 	}
-	if err := tableOwnerSessions.putRaw(tx, sessionOrderKey(session), []byte{}); err != nil {
+	if err := table.OwnerSessions.PutRaw(tx, sessionOrderKey(session), []byte{}); err != nil {
 		return err
 	}
-	return tableSessions.put(tx, session.ID, session)
+	return table.Sessions.Put(tx, session.ID, session)
 }
 
 // Rename sets the title. The session keeps its place in the list.
@@ -111,7 +109,7 @@ func (s Sessions) Rename(ctx context.Context, p identity.Principal, id, title st
 			return err
 		}
 		session.Title = title
-		return tableSessions.put(tx, id, session)
+		return table.Sessions.Put(tx, id, session)
 	})
 	return session, err
 }
@@ -148,7 +146,7 @@ func deleteSession(tx kv.Tx, orderKey, id string) error {
 	if run := liveRun(tx, id); run != "" {
 		return &BusyError{Run: run}
 	}
-	for _, run := range tableSessionRuns.tails(tx, id+"/") {
+	for _, run := range table.SessionRuns.Tails(tx, id+"/") {
 		if err := deleteRun(tx, run); err != nil {
 			return err
 		}
@@ -156,20 +154,20 @@ func deleteSession(tx kv.Tx, orderKey, id string) error {
 	if err := dropSessionFiles(tx, id); err != nil {
 		return err
 	}
-	for _, message := range tableSessionMsgs.tails(tx, id+"/") {
-		if err := tableMessages.delete(tx, message); err != nil {
+	for _, message := range table.SessionMsgs.Tails(tx, id+"/") {
+		if err := table.Messages.Delete(tx, message); err != nil {
 			return err
 		}
 	}
-	for _, index := range []table{tableSessionRuns, tableSessionMsgs} {
-		if err := index.deletePrefix(tx, id+"/"); err != nil {
+	for _, index := range []table.Name{table.SessionRuns, table.SessionMsgs} {
+		if err := index.DeletePrefix(tx, id+"/"); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
-		tableLive.delete(tx, id),
-		tableOwnerSessions.delete(tx, orderKey),
-		tableSessions.delete(tx, id))
+		table.Live.Delete(tx, id),
+		table.OwnerSessions.Delete(tx, orderKey),
+		table.Sessions.Delete(tx, id))
 }
 
 // SelectLeaf lets the conversation go on with the branch that holds the
@@ -185,7 +183,7 @@ func (s Sessions) SelectLeaf(ctx context.Context, p identity.Principal, sessionI
 			return err
 		}
 		session.Leaf = newestEnd(tx, sessionID, messageID)
-		return tableSessions.put(tx, sessionID, session)
+		return table.Sessions.Put(tx, sessionID, session)
 	})
 	return session, err
 }
@@ -195,8 +193,8 @@ func (s Sessions) SelectLeaf(ctx context.Context, p identity.Principal, sessionI
 // read are not followed.
 func newestEnd(tx kv.Tx, sessionID, messageID string) string {
 	newest := map[string]string{}
-	for _, id := range tableSessionMsgs.tails(tx, sessionID+"/") {
-		if m, err := get[Message](tx, tableMessages, id); err == nil && m.Parent < id {
+	for _, id := range table.SessionMsgs.Tails(tx, sessionID+"/") {
+		if m, err := table.Get[Message](tx, table.Messages, id); err == nil && m.Parent < id {
 			newest[m.Parent] = id
 		}
 	}

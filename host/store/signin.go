@@ -11,6 +11,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // CookieLifetime is how long a signed-in browser stays signed in.
@@ -47,7 +48,7 @@ func (s SignIns) CreateLink(
 		if err := deleteCredentials(tx, func(c credential) bool { return !now.Before(c.ExpiresAt) }); err != nil {
 			return err
 		}
-		return tableLinks.put(tx, digest(token), credential{User: userID, ExpiresAt: expires})
+		return table.Links.Put(tx, digest(token), credential{User: userID, ExpiresAt: expires})
 	})
 	if err != nil {
 		return "", time.Time{}, err
@@ -60,7 +61,7 @@ func (s SignIns) CreateLink(
 func (s SignIns) RedeemLink(ctx context.Context, token string) (cookie string, user User, err error) {
 	cookie = newSecret()
 	err = s.update(ctx, func(tx kv.Tx) error {
-		link, err := get[credential](tx, tableLinks, digest(token))
+		link, err := table.Get[credential](tx, table.Links, digest(token))
 		if err == ErrNotFound {
 			return ErrBadLink
 		}
@@ -76,10 +77,10 @@ func (s SignIns) RedeemLink(ctx context.Context, token string) (cookie string, u
 		if err := may(user.Principal(identity.Link), identity.RedeemLink, user.resource()); err != nil {
 			return err
 		}
-		if err := tableLinks.delete(tx, digest(token)); err != nil {
+		if err := table.Links.Delete(tx, digest(token)); err != nil {
 			return err
 		}
-		return tableCookies.put(tx, digest(cookie), credential{User: user.ID, ExpiresAt: s.clock().Add(CookieLifetime)})
+		return table.Cookies.Put(tx, digest(cookie), credential{User: user.ID, ExpiresAt: s.clock().Add(CookieLifetime)})
 	})
 	if err != nil {
 		return "", User{}, err
@@ -92,7 +93,7 @@ func (s SignIns) RedeemLink(ctx context.Context, token string) (cookie string, u
 func (s SignIns) UserByCookie(ctx context.Context, cookie string) (User, error) {
 	var user User
 	err := s.view(ctx, func(tx kv.Tx) error {
-		c, err := get[credential](tx, tableCookies, digest(cookie))
+		c, err := table.Get[credential](tx, table.Cookies, digest(cookie))
 		if err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (s SignIns) UserByCookie(ctx context.Context, cookie string) (User, error) 
 // user's is ErrNotFound.
 func (s SignIns) RevokeCookie(ctx context.Context, p identity.Principal, cookie string) error {
 	return s.update(ctx, func(tx kv.Tx) error {
-		c, err := get[credential](tx, tableCookies, digest(cookie))
+		c, err := table.Get[credential](tx, table.Cookies, digest(cookie))
 		if err == nil {
 			err = may(p, identity.SignOut, userResource(c.User))
 		}
@@ -120,7 +121,7 @@ func (s SignIns) RevokeCookie(ctx context.Context, p identity.Principal, cookie 
 		if err != nil && !errors.As(err, &bad) { // one that cannot be read lets nobody in
 			return err
 		}
-		return tableCookies.delete(tx, digest(cookie))
+		return table.Cookies.Delete(tx, digest(cookie))
 	})
 }
 
@@ -138,13 +139,13 @@ func (s SignIns) RevokeUser(ctx context.Context, p identity.Principal, user stri
 // deleteCredentials deletes the links and cookies for which which is true, and
 // those that cannot be read, which let nobody in.
 func deleteCredentials(tx kv.Tx, which func(credential) bool) error {
-	for _, t := range []table{tableLinks, tableCookies} {
-		for _, key := range t.tails(tx, "") {
-			c, err := get[credential](tx, t, key)
+	for _, t := range []table.Name{table.Links, table.Cookies} {
+		for _, key := range t.Tails(tx, "") {
+			c, err := table.Get[credential](tx, t, key)
 			if err == nil && !which(c) {
 				continue
 			}
-			if err := t.delete(tx, key); err != nil {
+			if err := t.Delete(tx, key); err != nil {
 				return err
 			}
 		}

@@ -9,16 +9,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/store/space"
 	"pgregory.net/rapid"
 )
 
-// storage is what other rooms declare; a *Space is one.
+// storage is what other rooms declare; a *space.Space is one.
 type storage interface {
-	View(func(Tx) error) error
-	Update(func(Tx) error) error
+	View(func(space.Tx) error) error
+	Update(func(space.Tx) error) error
 }
 
-var _ storage = (*Space)(nil)
+var _ storage = (*space.Space)(nil)
 
 // TestSpaceIsAMap holds spaces against a map, in transactions of which some
 // fail.
@@ -39,7 +40,7 @@ func TestSpaceIsAMap(t *testing.T) {
 					value := rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "value")
 					return write{keys.Draw(rt, "key"), value, rapid.Bool().Draw(rt, "put")}
 				}), 0, 6).Draw(rt, "writes")
-				err := sp.Update(func(tx Tx) error {
+				err := sp.Update(func(tx space.Tx) error {
 					next = maps.Clone(model) // it may run more than once
 					for _, w := range writes {
 						if err := w.do(tx, next); err != nil {
@@ -76,7 +77,7 @@ type write struct {
 }
 
 // do writes to a transaction and to a map.
-func (w write) do(tx Tx, m map[string]string) error {
+func (w write) do(tx space.Tx, m map[string]string) error {
 	if w.put {
 		m[w.key] = w.value
 		return tx.Put(w.key, []byte(w.value))
@@ -90,14 +91,14 @@ func has(m map[string]string, key string) bool {
 	return ok
 }
 
-func expectScan(t *rapid.T, sp *Space, prefix string, model map[string]string) {
+func expectScan(t *rapid.T, sp *space.Space, prefix string, model map[string]string) {
 	var want, got []string
 	for _, key := range slices.Sorted(maps.Keys(model)) {
 		if strings.HasPrefix(key, prefix) {
 			want = append(want, key+"="+model[key])
 		}
 	}
-	err := sp.View(func(tx Tx) error {
+	err := sp.View(func(tx space.Tx) error {
 		return tx.Scan(prefix, func(key string, value []byte) bool {
 			got = append(got, key+"="+string(value))
 			return true
@@ -112,7 +113,7 @@ func TestScanMayDeleteWhatItVisits(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		sp := open(Options{}).Space("room")
 		const n = 500 // more than a page
-		err := sp.Update(func(tx Tx) error {
+		err := sp.Update(func(tx space.Tx) error {
 			for i := range n {
 				if err := tx.Put(fmt.Sprintf("%04d", i), make([]byte, 50)); err != nil {
 					return err
@@ -124,7 +125,7 @@ func TestScanMayDeleteWhatItVisits(t *testing.T) {
 			t.Fatal(err)
 		}
 		visited := 0
-		err = sp.Update(func(tx Tx) error {
+		err = sp.Update(func(tx space.Tx) error {
 			visited = 0
 			return tx.Scan("", func(key string, _ []byte) bool {
 				visited++
@@ -135,8 +136,8 @@ func TestScanMayDeleteWhatItVisits(t *testing.T) {
 			t.Errorf("visited %d of %d, %v", visited, n, err)
 		}
 		stopped := 0
-		_ = sp.Update(func(tx Tx) error { return tx.Put("k", nil) })
-		err = sp.View(func(tx Tx) error {
+		_ = sp.Update(func(tx space.Tx) error { return tx.Put("k", nil) })
+		err = sp.View(func(tx space.Tx) error {
 			if err := tx.Put("x", nil); !errors.Is(err, ErrReadOnly) {
 				t.Errorf("a View wrote: %v", err)
 			}

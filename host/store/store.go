@@ -14,15 +14,18 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/space"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
+	"github.com/bulkhead-host/bulkhead/host/store/ulid"
 )
 
 // Options are the seams of a Store. The zero value is ready for use.
@@ -42,14 +45,15 @@ type Options struct {
 	Stop kv.Stop
 }
 
+// defaultLockTimeout is how long Open waits for another process.
+const defaultLockTimeout = time.Second
+
 // Store is an open data file. It is safe for concurrent use. The records of a kind
 // are read and written through a value of that kind, such as Users; those values
 // are as safe, cost nothing and last as long as the Store.
 type Store struct {
 	*core
 	path string
-	// closing takes the holder's name away, while the lock is still held.
-	closing sync.Once
 }
 
 // Open opens the data file at path and creates it, and its folder, if they do
@@ -66,13 +70,14 @@ func Open(path string, opts Options) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
-	db, err := openFile(path, opts)
+	db, err := kv.OpenBolt(path, kv.BoltOptions{
+		LockTimeout: cmp.Or(opts.LockTimeout, defaultLockTimeout), Holder: opts.Holder, Stop: opts.Stop,
+	})
 	if err != nil {
 		return nil, err
 	}
 	s.db = db
 	if err := s.prepare(opts); err != nil {
-		removeHolder(path)
 		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
@@ -96,9 +101,6 @@ func (s *Store) prepare(opts Options) error {
 	if err := os.Chmod(s.path, 0o600); err != nil {
 		return fmt.Errorf("protect the data file: %w", err)
 	}
-	if err := writeHolder(s.path, opts.Holder); err != nil {
-		return fmt.Errorf("note who holds the data file: %w", err)
-	}
 	return s.migrateAndNumber(opts)
 }
 
@@ -111,20 +113,21 @@ func (s *Store) migrateAndNumber(opts Options) error {
 	if s.newID = opts.NewID; s.newID != nil {
 		return nil
 	}
-	ids := &idSource{now: s.now}
-	if err := s.view(context.Background(), ids.startAfter); err != nil {
-		return err
-	}
-	s.newID = ids.next
-	return nil
+	ids := ulid.NewSource(s.now)
+	s.newID = ids.Next
+	return s.view(context.Background(), func(tx kv.Tx) error {
+		for _, t := range []table.Name{table.Users, table.Sessions, table.Messages, table.Runs, table.Documents,
+			table.Memories, table.Files, table.Agents} {
+			last, _, _ := tx.Last(kv.Table(t), "")
+			ids.After(last)
+		}
+		return nil
+	})
 }
 
 // Close waits for what is being written, and closes the file. Everything after it
 // returns ErrClosed, a second Close too.
 func (s *Store) Close() error {
-	if s.path != "" {
-		s.closing.Do(func() { removeHolder(s.path) })
-	}
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("close the data file: %w", err)
 	}
@@ -133,6 +136,10 @@ func (s *Store) Close() error {
 
 // DB is what the Store stands on, for rooms whose records share its transactions.
 func (s *Store) DB() kv.DB { return s.db }
+
+// Space returns the key space with that name. It does not fail; a space that was never
+// written to is empty.
+func (s *Store) Space(name string) *space.Space { return space.New(s.db, name) }
 
 // Path returns the path of the data file, "" for none.
 func (s *Store) Path() string { return s.path }

@@ -14,6 +14,8 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/migrate"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 	"go.uber.org/goleak"
 )
 
@@ -271,9 +273,9 @@ func expectError(t *testing.T, err, want error) {
 }
 
 // spoil overwrites a record with what is not JSON.
-func spoil(t *testing.T, s *Store, tab table, key string) {
+func spoil(t *testing.T, s *Store, tab table.Name, key string) {
 	t.Helper()
-	err := s.update(t.Context(), func(tx kv.Tx) error { return tab.putRaw(tx, key, []byte("{spoiled")) })
+	err := s.update(t.Context(), func(tx kv.Tx) error { return tab.PutRaw(tx, key, []byte("{spoiled")) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +284,7 @@ func spoil(t *testing.T, s *Store, tab table, key string) {
 func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	s := openTest(t, Options{})
 	for path, want := range map[string]os.FileMode{
-		filepath.Dir(s.Path()): 0o700, s.Path(): 0o600, holderPath(s.Path()): 0o600,
+		filepath.Dir(s.Path()): 0o700, s.Path(): 0o600, s.Path() + ".holder": 0o600,
 	} {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -298,7 +300,7 @@ func TestOpenRefusesNewerSchemaAndLeavesTheFile(t *testing.T) {
 	s := openTest(t, Options{})
 	p := newUser(t, s, "ada")
 	if err := s.update(t.Context(), func(tx kv.Tx) error {
-		return tableMeta.putRaw(tx, schemaKey,
+		return table.Meta.PutRaw(tx, "schema",
 			[]byte("99"))
 	}); err != nil {
 		t.Fatal(err)
@@ -308,10 +310,10 @@ func TestOpenRefusesNewerSchemaAndLeavesTheFile(t *testing.T) {
 	}
 	_, err := Open(s.Path(), Options{})
 	var newer *SchemaError
-	if !errors.As(err, &newer) || newer.Have != 99 || newer.Want != len(migrations) {
+	if !errors.As(err, &newer) || newer.Have != 99 || newer.Want != migrate.Newest() {
 		t.Fatalf("got %v, want a *SchemaError", err)
 	}
-	if _, err := os.Stat(holderPath(s.Path())); !os.IsNotExist(err) {
+	if _, err := os.Stat(s.Path() + ".holder"); !os.IsNotExist(err) {
 		t.Errorf("the refused Open left its name behind: %v", err)
 	}
 	db, err := kv.OpenBolt(s.Path(), kv.BoltOptions{LockTimeout: time.Second})
@@ -320,7 +322,7 @@ func TestOpenRefusesNewerSchemaAndLeavesTheFile(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	err = db.View(t.Context(), func(tx kv.Tx) error {
-		if !tableUsers.has(tx, p.UserID()) {
+		if !table.Users.Has(tx, p.UserID()) {
 			t.Error("the user is gone")
 		}
 		return nil
@@ -386,8 +388,8 @@ func TestSpoiledRecordIsNamedAndLosesNothingElse(t *testing.T) {
 		first := ask(t, s, p, "", "one")
 		complete(t, s, first, "1")
 		second := ask(t, s, p, "", "two")
-		spoil(t, s, tableSessions, first.Session.ID)
-		spoil(t, s, tableMessages, second.UserMessage.ID)
+		spoil(t, s, table.Sessions, first.Session.ID)
+		spoil(t, s, table.Messages, second.UserMessage.ID)
 
 		sessions, err := s.Sessions().List(t.Context(), p, 0, "")
 		var bad *RecordError
@@ -416,7 +418,7 @@ func TestSpoiledRunDoesNotKeepItsSessionBusy(t *testing.T) {
 		s := open(Options{})
 		p := newUser(t, s, "ada")
 		b := ask(t, s, p, "", "one")
-		spoil(t, s, tableRuns, b.Run.ID)
+		spoil(t, s, table.Runs, b.Run.ID)
 		_, err := s.Runs().Unfinished(t.Context(), identity.ForHost("a test"))
 		var bad *RecordError
 		if !errors.As(err, &bad) || bad.Key != b.Run.ID {

@@ -17,6 +17,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
 	"github.com/bulkhead-host/bulkhead/host/store/storetest"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // TestAnOldDataFolderIsReadOn opens what a version before journals wrote, twice.
@@ -46,8 +47,8 @@ func TestAnOldDataFolderIsReadOn(t *testing.T) {
 func dump(t *testing.T, s *Store) (all []string) {
 	t.Helper()
 	err := s.view(t.Context(), func(tx kv.Tx) error {
-		for _, table := range tx.Tables() {
-			for _, in := range append([]kv.Table{table}, tx.Inside(table)...) {
+		for _, each := range tx.Tables() {
+			for _, in := range append([]kv.Table{each}, tx.Inside(each)...) {
 				_ = tx.Scan(in, "", func(key string, value []byte) bool {
 					all = append(all, fmt.Sprintf("%q/%q=%q", in, key, value))
 					return true
@@ -156,9 +157,9 @@ func writeOld(t *testing.T, fill func(f oldFile)) string {
 	}
 	err = db.Update(t.Context(), func(tx kv.Tx) error {
 		f := oldFile{t, tx, map[string]int{}}
-		f.put(tableMeta, schemaKey, "4")
-		f.put(tableUsers, "u_1", `{"id":"u_1","name":"ada","created_at":"2026-11-01T00:00:00Z"}`)
-		f.put(tableUserNames, "ada", "u_1")
+		f.put(table.Meta, "schema", "4")
+		f.put(table.Users, "u_1", `{"id":"u_1","name":"ada","created_at":"2026-11-01T00:00:00Z"}`)
+		f.put(table.UserNames, "ada", "u_1")
 		fill(f)
 		return nil
 	})
@@ -168,14 +169,14 @@ func writeOld(t *testing.T, fill func(f oldFile)) string {
 	return path
 }
 
-func (f oldFile) put(in table, key, value string) {
+func (f oldFile) put(in table.Name, key, value string) {
 	f.t.Helper()
 	if err := f.tx.Put(kv.Table(in), key, []byte(value)); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-func (f oldFile) record(in table, key string, fields map[string]any) {
+func (f oldFile) record(in table.Name, key string, fields map[string]any) {
 	f.t.Helper()
 	fields["id"], fields["owner"] = key, "u_1"
 	data, err := json.Marshal(fields)
@@ -190,15 +191,15 @@ type fields = map[string]any
 const oldTime = "2026-11-01T00:00:00Z"
 
 func (f oldFile) session(id, leaf string) {
-	f.record(tableSessions, id, fields{"leaf": leaf, "created_at": oldTime, "updated_at": oldTime})
+	f.record(table.Sessions, id, fields{"leaf": leaf, "created_at": oldTime, "updated_at": oldTime})
 	at, _ := time.Parse(time.RFC3339, oldTime) // it is one
-	f.put(tableOwnerSessions, join("u_1", timeKey(at), id), "")
+	f.put(table.OwnerSessions, table.Join("u_1", table.TimeKey(at), id), "")
 }
 
 func (f oldFile) question(session, id, parent, text string) {
-	f.record(tableMessages, id, fields{"session": session, "parent": parent, "role": "user", "text": text,
+	f.record(table.Messages, id, fields{"session": session, "parent": parent, "role": "user", "text": text,
 		"status": "completed", "created_at": oldTime})
-	f.put(tableSessionMsgs, join(session, id), "")
+	f.put(table.SessionMsgs, table.Join(session, id), "")
 }
 
 func (f oldFile) answer(session, id, parent, run string, more fields) {
@@ -207,17 +208,17 @@ func (f oldFile) answer(session, id, parent, run string, more fields) {
 	for key, value := range more {
 		all[key] = value
 	}
-	f.record(tableMessages, id, all)
-	f.put(tableSessionMsgs, join(session, id), "")
+	f.record(table.Messages, id, all)
+	f.put(table.SessionMsgs, table.Join(session, id), "")
 }
 
 // run writes a run; one with a stop reason of "" is live.
 func (f oldFile) run(session, id, question, stop string, continues bool, answers ...string) {
-	f.record(tableRuns, id, fields{"session": session, "epoch": 1, "user_message": question, "responses": answers,
+	f.record(table.Runs, id, fields{"session": session, "epoch": 1, "user_message": question, "responses": answers,
 		"continues": continues, "stop_reason": stop, "last_seq": f.packets[id], "started_at": oldTime})
-	f.put(tableSessionRuns, join(session, id), "")
+	f.put(table.SessionRuns, table.Join(session, id), "")
 	if stop == "" {
-		f.put(tableLive, session, id)
+		f.put(table.Live, session, id)
 	}
 }
 
@@ -233,7 +234,7 @@ func (f oldFile) packet(run string, place packet.Placement, obj packet.Obj) {
 
 func (f oldFile) raw(run, value string) {
 	f.packets[run]++
-	f.put(table(kv.Nested(oldPackets, run)), string(binary.BigEndian.AppendUint64(nil, uint64(f.packets[run]))), value)
+	f.put(table.Name(kv.Nested("packets", run)), string(binary.BigEndian.AppendUint64(nil, uint64(f.packets[run]))), value)
 }
 
 // say writes the packets of a model's answer: tools with their labels, and words.
@@ -267,7 +268,7 @@ func openOld(t *testing.T, path string) (*Store, identity.Principal) {
 		t.Fatal(err)
 	}
 	err = s.view(t.Context(), func(tx kv.Tx) error {
-		for _, gone := range []kv.Table{oldPackets, "tool_calls"} {
+		for _, gone := range []kv.Table{"packets", "tool_calls"} {
 			if slices.Contains(tx.Tables(), gone) {
 				t.Errorf("the table %s is still there", gone)
 			}
@@ -508,20 +509,20 @@ func TestOldDamageCostsNothingElse(t *testing.T) {
 		f.say("r_3", 0, []string{"private_data"}, "kept")
 		f.say("r_3", 1, nil, "other")
 		f.run("s_3", "r_3", "m_05", "completed", false, "m_06", "m_07")
-		f.put(tableRuns, "r_3", "{spoiled")
+		f.put(table.Runs, "r_3", "{spoiled")
 		f.question("s_3", "m_08", "m_06", "next")
 		// An answer, and a run whose times make no sense.
 		f.session("s_4", "m_10")
 		f.question("s_4", "m_09", "", "four")
 		f.say("r_4", 0, []string{"private_data"}, "still there")
 		f.run("s_4", "r_4", "m_09", "completed", false, "m_10")
-		f.put(tableMessages, "m_10", "{spoiled")
-		f.put(tableSessionMsgs, join("s_4", "m_10"), "")
+		f.put(table.Messages, "m_10", "{spoiled")
+		f.put(table.SessionMsgs, table.Join("s_4", "m_10"), "")
 		f.session("s_5", "m_12")
 		f.question("s_5", "m_11", "", "five")
 		f.answer("s_5", "m_12", "m_11", "r_5", fields{"text": "timeless", "created_at": 7})
 		f.run("s_5", "r_5", "m_11", "completed", false, "m_12")
-		f.record(tableRuns, "r_5", fields{"session": "s_5", "started_at": "never"})
+		f.record(table.Runs, "r_5", fields{"session": "s_5", "started_at": "never"})
 		// An answer whose run is gone.
 		f.session("s_6", "m_14")
 		f.question("s_6", "m_13", "", "six")

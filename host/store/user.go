@@ -10,6 +10,7 @@ import (
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // OwnerName is the name of the operator whom the first start creates.
@@ -55,14 +56,14 @@ func (s Users) create(tx kv.Tx, name string, operator bool) (User, error) {
 	if !validName(name) {
 		return User{}, invalid("a user's name is 1 to 64 letters, digits and . _ - @")
 	}
-	if tableUserNames.has(tx, strings.ToLower(name)) {
+	if table.UserNames.Has(tx, strings.ToLower(name)) {
 		return User{}, ErrExists
 	}
 	user := User{ID: s.newID("u"), Name: name, Operator: operator, CreatedAt: s.clock()}
-	if err := tableUsers.put(tx, user.ID, user); err != nil {
+	if err := table.Users.Put(tx, user.ID, user); err != nil {
 		return User{}, err
 	}
-	return user, tableUserNames.putRaw(tx, strings.ToLower(name), []byte(user.ID))
+	return user, table.UserNames.PutRaw(tx, strings.ToLower(name), []byte(user.ID))
 }
 
 func validName(name string) bool {
@@ -86,8 +87,8 @@ func (s Users) List(ctx context.Context, p identity.Principal) ([]User, error) {
 		if err := may(p, identity.ListUsers, identity.UserKind.All()); err != nil {
 			return err
 		}
-		tableUsers.scan(tx, "", func(key string, data []byte) bool {
-			user, err := decode[User](tableUsers, key, data)
+		table.Users.Scan(tx, "", func(key string, data []byte) bool {
+			user, err := table.Decode[User](table.Users, key, data)
 			if err != nil {
 				bad = append(bad, err)
 			} else {
@@ -116,7 +117,7 @@ func (s Users) Get(ctx context.Context, id string) (User, error) {
 func (s Users) ByName(ctx context.Context, name string) (User, error) {
 	var user User
 	err := s.view(ctx, func(tx kv.Tx) (err error) {
-		id := tableUserNames.text(tx, strings.ToLower(name))
+		id := table.UserNames.Text(tx, strings.ToLower(name))
 		if id == "" {
 			return notFound("user", name)
 		}
@@ -127,7 +128,7 @@ func (s Users) ByName(ctx context.Context, name string) (User, error) {
 }
 
 func userByID(tx kv.Tx, id string) (User, error) {
-	user, err := get[User](tx, tableUsers, id)
+	user, err := table.Get[User](tx, table.Users, id)
 	if err == ErrNotFound {
 		return User{}, notFound("user", id)
 	}
@@ -167,28 +168,28 @@ func (s Users) Remove(ctx context.Context, p identity.Principal, id string) erro
 		if err := deleteUserRecords(tx, user); err != nil {
 			return err
 		}
-		if err := tableUserNames.delete(tx, strings.ToLower(user.Name)); err != nil {
+		if err := table.UserNames.Delete(tx, strings.ToLower(user.Name)); err != nil {
 			return err
 		}
-		return tableUsers.delete(tx, user.ID)
+		return table.Users.Delete(tx, user.ID)
 	})
 }
 
 // deleteUserRecords deletes what the user owns.
 func deleteUserRecords(tx kv.Tx, user User) error {
-	for _, tail := range tableOwnerSessions.tails(tx, user.ID+"/") {
+	for _, tail := range table.OwnerSessions.Tails(tx, user.ID+"/") {
 		_, session, _ := strings.Cut(tail, "/")
 		if err := deleteSession(tx, user.ID+"/"+tail, session); err != nil {
 			return err
 		}
 	}
-	for _, uri := range tableDocumentURIs.tails(tx, user.ID+"/") {
-		id := tableDocumentURIs.text(tx, join(user.ID, uri))
-		if err := deleteDocument(tx, join(user.ID, uri), id); err != nil {
+	for _, uri := range table.DocumentURIs.Tails(tx, user.ID+"/") {
+		id := table.DocumentURIs.Text(tx, table.Join(user.ID, uri))
+		if err := deleteDocument(tx, table.Join(user.ID, uri), id); err != nil {
 			return err
 		}
 	}
-	for _, id := range tableOwnerMemories.tails(tx, user.ID+"/") {
+	for _, id := range table.OwnerMemories.Tails(tx, user.ID+"/") {
 		if err := deleteMemory(tx, user.ID, id); err != nil {
 			return err
 		}
@@ -196,7 +197,7 @@ func deleteUserRecords(tx kv.Tx, user User) error {
 	if err := deleteFilesOf(tx, user.ID); err != nil {
 		return err
 	}
-	if err := tableRequests.deletePrefix(tx, user.ID+"/"); err != nil {
+	if err := table.Requests.DeletePrefix(tx, user.ID+"/"); err != nil {
 		return err
 	}
 	return deleteCredentials(tx, func(c credential) bool { return c.User == user.ID })
@@ -205,8 +206,8 @@ func deleteUserRecords(tx kv.Tx, user User) error {
 // countOperators counts the operators that can be read.
 func countOperators(tx kv.Tx) int {
 	n := 0
-	tableUsers.scan(tx, "", func(key string, data []byte) bool {
-		if user, err := decode[User](tableUsers, key, data); err == nil && user.Operator {
+	table.Users.Scan(tx, "", func(key string, data []byte) bool {
+		if user, err := table.Decode[User](table.Users, key, data); err == nil && user.Operator {
 			n++
 		}
 		return true

@@ -103,7 +103,7 @@ func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
 func TestAnOllamaThatIsFoundIsAddedAsOne(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		server := ollamaServer(t)
-		models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
+		models, closeStore := storage(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 		c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: provider.Ollama}}})
 		if err := c.Refresh(t.Context(), anOperator); err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWhatAnEndpointRefusesOutlivesTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
 	model := config.Model{Name: "m", Provider: provider.OpenAI, BaseURL: server.URL(), Model: "x"}
 	for _, want := range []string{"one", "two"} {
-		models, closeStore := space(t, path)
+		models, closeStore := storage(t, path)
 		c := open(t, catalog.Config{Storage: models, Models: []config.Model{model}})
 		m, err := c.Get("m")
 		if err != nil {
@@ -170,7 +170,7 @@ func TestWhatAnEndpointRefusesIsForgotten(t *testing.T) {
 		}
 		return llmtest.Answer().Text("yes")
 	})
-	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
+	models, closeStore := storage(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	defer closeStore()
 	first := config.Model{Name: "m", Provider: provider.OpenAI, BaseURL: server.URL(), Model: "x"}
 	renamed, moved := first, first
@@ -219,7 +219,7 @@ func TestSeldomSettingsOutliveTheProcess(t *testing.T) {
 	}))
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
-	models, closeStore := space(t, path)
+	models, closeStore := storage(t, path)
 	c := open(t, catalog.Config{Storage: models})
 	if err := c.Add(anOperator, config.Model{Name: "m", Provider: provider.Ollama,
 		BaseURL: server.URL, Model: "x",
@@ -228,7 +228,7 @@ func TestSeldomSettingsOutliveTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeStore()
-	models, closeStore = space(t, path)
+	models, closeStore = storage(t, path)
 	defer closeStore()
 	c = open(t, catalog.Config{Storage: models})
 	m, err := c.Get("m")

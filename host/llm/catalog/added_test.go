@@ -12,9 +12,10 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/provider"
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/store/space"
 )
 
-func space(t *testing.T, path string) (*store.Space, func()) {
+func storage(t *testing.T, path string) (*space.Space, func()) {
 	t.Helper()
 	s, err := store.Open(path, store.Options{})
 	if err != nil {
@@ -29,7 +30,7 @@ func space(t *testing.T, path string) (*store.Space, func()) {
 
 func TestAddedModelsOutliveTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
-	models, closeStore := space(t, path)
+	models, closeStore := storage(t, path)
 	c := open(t, catalog.Config{Storage: models})
 	big := config.Model{Name: "big", BaseURL: "http://127.0.0.1:1/v1", Model: "big:70b",
 		APIKey: llm.NewKey("sk-hidden"), ContextTokens: 4096}
@@ -47,7 +48,7 @@ func TestAddedModelsOutliveTheProcess(t *testing.T) {
 	}
 	closeStore()
 
-	models, closeStore = space(t, path)
+	models, closeStore = storage(t, path)
 	defer closeStore()
 	c = open(t, catalog.Config{Storage: models})
 	if got := names(c); got != "alt, big, extractive" || c.Default() != "big" {
@@ -77,7 +78,7 @@ func TestAddedModelsOutliveTheProcess(t *testing.T) {
 
 func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 	server := modelServer(t, "qwen3:8b", "other")
-	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
+	models, closeStore := storage(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	defer closeStore()
 	c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL()}}})
 	if err := c.Refresh(t.Context(), anOperator); err != nil {
@@ -114,7 +115,7 @@ func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 }
 
 func TestWhatIsNoModelIsRefusedInWords(t *testing.T) {
-	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
+	models, closeStore := storage(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	defer closeStore()
 	c := open(t, catalog.Config{Storage: models, Models: []config.Model{{Name: "file", Provider: provider.OpenAI, BaseURL: "http://127.0.0.1:1/v1", Model: "m"}}})
 	for _, tc := range []struct {

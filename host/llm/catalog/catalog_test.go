@@ -38,7 +38,7 @@ func entries(c *catalog.Catalog) []catalog.Entry {
 
 // TestOnlyOperatorsChangeTheModels asks the catalogue itself, as everybody who is none.
 func TestOnlyOperatorsChangeTheModels(t *testing.T) {
-	models, closeStore := space(t, filepath.Join(t.TempDir(), "bulkhead.db"))
+	models, closeStore := storage(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	t.Cleanup(closeStore)
 	c := open(t, catalog.Config{Storage: models, Probe: true})
 	if err := c.Add(anOperator, config.Model{Name: "kept", BaseURL: "http://127.0.0.1:1/v1", Model: "x"}); err != nil {

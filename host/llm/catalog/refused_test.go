@@ -121,7 +121,7 @@ func TestWhatEachProviderRefusesOutlivesTheProcess(t *testing.T) {
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "bulkhead.db")
 	for _, start := range []string{"first", "second"} {
-		models, closeStore := space(t, path)
+		models, closeStore := storage(t, path)
 		for provider, a := range providers {
 			m, err := open(t, catalog.Config{Storage: models, Models: []config.Model{a.model(server.URL)}}).Get("m")
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -17,12 +18,19 @@ import (
 type BoltOptions struct {
 	// LockTimeout is how long another process is waited for, at least 1 ns.
 	LockTimeout time.Duration
+	// Holder is what another process is told that has to wait; the program's name if
+	// empty.
+	Holder string
 	// Stop is a failpoint, nil for none.
 	Stop Stop
 }
 
 // Bolt is the engine over one bbolt file.
 type Bolt struct {
+	path string
+	// closing takes the holder's name away, while the lock is still held.
+	closing sync.Once
+
 	db    *bbolt.DB
 	stop  Stop
 	group *group
@@ -30,21 +38,24 @@ type Bolt struct {
 
 var _ DB = (*Bolt)(nil)
 
-// OpenBolt opens the file at path, with mode 0600 where it makes it. It returns
-// ErrLocked when another process has it, an error that matches ErrDamaged when it
+// OpenBolt opens the file at path, with mode 0600 where it makes it. It returns a
+// *LockedError when another process has it, an error that matches ErrDamaged when it
 // is no data file, and else that of the file system.
 func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
-	b := &Bolt{stop: o.Stop}
+	b := &Bolt{path: path, stop: o.Stop}
 	err := guarded(func() (err error) {
 		b.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: o.LockTimeout, FreelistType: bbolt.FreelistMapType})
 		return err
 	})
 	switch {
 	case err == nil:
+		if err := writeHolder(path, o.Holder); err != nil {
+			return nil, errors.Join(fmt.Errorf("note who holds the data file: %w", err), b.db.Close())
+		}
 		b.group = newGroup(b.write)
 		return b, nil
 	case errors.Is(err, berrors.ErrTimeout):
-		return nil, ErrLocked
+		return nil, LockedBy(path)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("open the data file: %w", err)
 	}
@@ -92,6 +103,7 @@ func (b *Bolt) Close() error {
 	if !b.group.close() {
 		return ErrClosed
 	}
+	b.closing.Do(func() { removeHolder(b.path) })
 	return b.db.Close()
 }
 

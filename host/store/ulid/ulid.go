@@ -1,4 +1,6 @@
-package store
+// Package ulid makes ids that sort in the order in which they were made. They are ULIDs
+// (github.com/ulid/spec) behind a prefix that says what they name.
+package ulid
 
 import (
 	"crypto/rand"
@@ -6,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
 
 // crockford is the alphabet of ULIDs, in byte order.
@@ -49,18 +49,21 @@ func parseULID(text string) (u ulid, ok bool) {
 
 func (u ulid) less(v ulid) bool { return u.hi < v.hi || u.hi == v.hi && u.lo < v.lo }
 
-// idSource makes ids that sort in the order in which they were made, also
+// Source makes ids that sort in the order in which they were made, also
 // within a millisecond and when the clock goes back. It is safe for concurrent
 // use.
-type idSource struct {
+type Source struct {
 	now func() time.Time
 	// mu guards last.
 	mu   sync.Mutex
 	last ulid
 }
 
-// next returns prefix, "_" and a new ULID.
-func (s *idSource) next(prefix string) string {
+// NewSource returns a Source with that clock.
+func NewSource(now func() time.Time) *Source { return &Source{now: now} }
+
+// Next returns prefix, "_" and a new ULID.
+func (s *Source) Next(prefix string) string {
 	var random [10]byte
 	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
 	fresh := ulid{
@@ -79,17 +82,14 @@ func (s *idSource) next(prefix string) string {
 	return prefix + "_" + fresh.String()
 }
 
-// startAfter lets new ids sort after all that the file holds, whatever the
-// clock says now.
-func (s *idSource) startAfter(tx kv.Tx) error {
-	for _, t := range []table{
-		tableUsers, tableSessions, tableMessages, tableRuns, tableDocuments, tableMemories, tableFiles, tableAgents,
-	} {
-		key, _, _ := tx.Last(kv.Table(t), "")
-		_, text, _ := strings.Cut(key, "_")
-		if u, ok := parseULID(text); ok && s.last.less(u) {
-			s.last = u
-		}
+// After lets new ids sort after one that there is, whatever the clock says now. A text
+// that is no id is passed over.
+func (s *Source) After(id string) {
+	_, text, _ := strings.Cut(id, "_")
+	u, ok := parseULID(text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok && s.last.less(u) {
+		s.last = u
 	}
-	return nil
 }

@@ -1,10 +1,15 @@
-package store
+// Package space gives a room a key space of its own in the transactions of kv.
+//
+// Keys and values come in and go out; what they mean is the room's alone. It must not
+// know who the room is.
+package space
 
 import (
 	"bytes"
 	"context"
 
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // Tx is what a room may do inside one transaction of its own key space. It is
@@ -25,17 +30,18 @@ type Tx = interface {
 
 // Space is the key space of one room. It is safe for concurrent use.
 type Space struct {
-	store *Store
-	name  string
+	db kv.DB
+	in kv.Table
 }
 
-// Space returns the key space with that name. It does not fail; a space that
-// was never written to is empty.
-func (s *Store) Space(name string) *Space { return &Space{store: s, name: name} }
+// New returns the key space with that name in db.
+func New(db kv.DB, name string) *Space {
+	return &Space{db: db, in: kv.Nested(kv.Table(table.Spaces), name)}
+}
 
 // View runs fn in a read transaction. fn must not begin another on this store.
 func (sp *Space) View(fn func(Tx) error) error {
-	return sp.store.view(context.Background(), func(tx kv.Tx) error { return fn(sp.in(tx)) })
+	return sp.db.View(context.Background(), func(tx kv.Tx) error { return fn(spaceTx{tx, sp.in}) })
 }
 
 // Update runs fn in a write transaction, which is on disk when Update returns
@@ -43,10 +49,8 @@ func (sp *Space) View(fn func(Tx) error) error {
 // the disk is busy goes there at once, so that fn may run more than once. It must not
 // begin another transaction on this store.
 func (sp *Space) Update(fn func(Tx) error) error {
-	return sp.store.db.Commit(context.Background(), func(tx kv.Tx) error { return fn(sp.in(tx)) })
+	return sp.db.Commit(context.Background(), func(tx kv.Tx) error { return fn(spaceTx{tx, sp.in}) })
 }
-
-func (sp *Space) in(tx kv.Tx) spaceTx { return spaceTx{tx, kv.Nested(kv.Table(tableSpaces), sp.name)} }
 
 // spaceTx is one transaction of a space.
 type spaceTx struct {
@@ -55,9 +59,6 @@ type spaceTx struct {
 }
 
 var _ Tx = spaceTx{}
-
-// ErrReadOnly is returned when something is written in a View.
-var ErrReadOnly = kv.ErrReadOnly
 
 func (t spaceTx) Get(key string) ([]byte, bool) {
 	v, found := t.tx.Get(t.in, key)

@@ -1,4 +1,4 @@
-package store
+package migrate
 
 import (
 	"cmp"
@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
+	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
 
 // toJournals gives each run the journal that its packets, and the steps of its
@@ -43,6 +45,9 @@ type oldRun struct {
 	Responses   []string `json:"responses"`
 	Continues   bool     `json:"continues"`
 	StopReason  string   `json:"stop_reason"`
+	// These two are only read to find out whether the record can be.
+	StartedAt time.Time `json:"started_at"`
+	EndedAt   time.Time `json:"ended_at"`
 	// damaged tells that the record cannot be read; what stands here is what the
 	// messages say of it.
 	damaged bool
@@ -50,12 +55,14 @@ type oldRun struct {
 
 // oldMessage is what of a message was kept otherwise, and what its runs need.
 type oldMessage struct {
-	Session      string    `json:"session"`
-	Owner        string    `json:"owner"`
-	Role         string    `json:"role"`
-	Parent       string    `json:"parent"`
-	Text         string    `json:"text"`
-	Files        []FileRef `json:"files"`
+	Session string `json:"session"`
+	Owner   string `json:"owner"`
+	Role    string `json:"role"`
+	Parent  string `json:"parent"`
+	Text    string `json:"text"`
+	Files   []struct {
+		ID string `json:"id"`
+	} `json:"files"`
 	Run          string    `json:"run"`
 	LaterRuns    []string  `json:"later_runs"`
 	Model        string    `json:"model"`
@@ -72,11 +79,18 @@ type oldMessage struct {
 	} `json:"citations"`
 }
 
+// oldCall is a tool call as the model made it.
+type oldCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments,omitempty"`
+}
+
 // oldStep is one response of a model with its results.
 type oldStep struct {
 	Text      string          `json:"text"`
 	Reasoning string          `json:"reasoning"`
-	Calls     []Call          `json:"calls"`
+	Calls     []oldCall       `json:"calls"`
 	Native    json.RawMessage `json:"native"`
 	Results   []struct {
 		CallID    string            `json:"call_id"`
@@ -89,10 +103,10 @@ type oldStep struct {
 }
 
 // held are the calls of a message that wait until it is selected.
-func (m oldMessage) held() (calls []Call) {
+func (m oldMessage) held() (calls []oldCall) {
 	for _, s := range m.Steps {
 		for _, r := range s.Results {
-			is := func(c Call) bool { return c.ID == r.CallID }
+			is := func(c oldCall) bool { return c.ID == r.CallID }
 			if i := slices.IndexFunc(s.Calls, is); r.Held && i >= 0 {
 				calls = append(calls, s.Calls[i])
 			}
@@ -120,7 +134,7 @@ type importer struct {
 }
 
 func (m *importer) readMessages() {
-	tableMessages.scan(m.tx, "", func(key string, value []byte) bool {
+	table.Messages.Scan(m.tx, "", func(key string, value []byte) bool {
 		var old oldMessage
 		if json.Unmarshal(value, &old) == nil {
 			m.messages[key] = old
@@ -131,10 +145,9 @@ func (m *importer) readMessages() {
 
 // readRuns returns the runs in the order in which they began, in which ids sort.
 func (m *importer) readRuns() (runs []oldRun) {
-	tableRuns.scan(m.tx, "", func(key string, value []byte) bool {
+	table.Runs.Scan(m.tx, "", func(key string, value []byte) bool {
 		var r oldRun
-		_, err := decode[Run](tableRuns, key, value)
-		if err != nil || json.Unmarshal(value, &r) != nil || r.ID != key {
+		if json.Unmarshal(value, &r) != nil || r.ID != key {
 			r = m.guess(key)
 		}
 		runs = append(runs, r)
@@ -146,7 +159,7 @@ func (m *importer) readRuns() (runs []oldRun) {
 // guess makes a run whose record cannot be read of what its messages say. It has
 // ended: nobody could end it.
 func (m *importer) guess(id string) oldRun {
-	r := oldRun{ID: id, StopReason: StatusInterrupted, damaged: true}
+	r := oldRun{ID: id, StopReason: interrupted, damaged: true}
 	for key, old := range m.messages {
 		if old.Run != id && !slices.Contains(old.LaterRuns, id) {
 			continue
@@ -200,15 +213,16 @@ func (m *importer) run(r oldRun, number uint64) error {
 	if r.damaged {
 		return nil
 	}
-	run, err := get[Run](m.tx, tableRuns, r.ID)
+	if live {
+		return nil
+	}
+	run, err := table.Get[map[string]any](m.tx, table.Runs, r.ID)
 	if err != nil {
 		return err
 	}
-	if !live {
-		run.Ends = map[int64]int64{run.Epoch: int64(len(shown)), log.Epoch(): log.Last()}
-		run.Epoch = log.Epoch()
-	}
-	return tableRuns.put(m.tx, r.ID, run)
+	run["ends"] = map[int64]int64{r.Epoch: int64(len(shown)), log.Epoch(): log.Last()}
+	run["epoch"] = log.Epoch()
+	return table.Runs.Put(m.tx, r.ID, run)
 }
 
 // begun is how a run began, as far as that is known.
@@ -279,7 +293,7 @@ func (s said) with(obj packet.Obj) said {
 // one.
 func (s said) outcome(model int, r oldRun, old oldMessage, labels []string) journal.Outcome {
 	o := journal.Outcome{Model: model, Reason: string(s.reason), Error: s.err, Labels: labels}
-	if old.lastRun() == r.ID && finalStatus(old.Status) {
+	if old.lastRun() == r.ID && final(old.Status) {
 		o.Reason, o.Error = old.Status, nil
 		if old.ErrorCode != "" {
 			o.Error = &packet.Error{Code: packet.Code(old.ErrorCode), Message: old.ErrorMessage}
@@ -337,23 +351,56 @@ func steps(model int, old oldMessage) (records []journal.Record) {
 }
 
 // writeMessages leaves in the answers what the tree keeps. One without a journal, whose
-// run is gone, keeps its text.
+// run is gone, keeps its text, and one that cannot be read stays as it is.
 func (m *importer) writeMessages() error {
 	for id, old := range m.messages {
-		if old.Role != RoleAssistant {
+		if old.Role != "assistant" {
 			continue
 		}
-		message, err := get[Message](m.tx, tableMessages, id) // which does not read the steps
+		if _, err := table.Get[readable](m.tx, table.Messages, id); err != nil {
+			continue // the store's check names it
+		}
+		message, err := table.Get[map[string]json.RawMessage](m.tx, table.Messages, id)
 		if err != nil {
-			continue // Check names it
+			return err
 		}
-		message.Labels, message.Held = m.labels[id], old.held()
+		delete(message, "steps")
+		delete(message, "citations")
 		if m.journals[old.Run] {
-			message.Text = ""
+			delete(message, "text")
 		}
-		if err := tableMessages.put(m.tx, id, message); err != nil {
+		if err := errors.Join(set(message, "labels", m.labels[id]), set(message, "held", old.held())); err != nil {
+			return err
+		}
+		if err := table.Messages.Put(m.tx, id, message); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readable has the fields of a message that this migration does not look at.
+type readable struct {
+	ID        string    `json:"id"`
+	Agent     string    `json:"agent"`
+	CreatedAt time.Time `json:"created_at"`
+	EndedAt   time.Time `json:"ended_at"`
+}
+
+// set writes a list in a record, or nothing for an empty one.
+func set[T any](record map[string]json.RawMessage, field string, list []T) error {
+	if len(list) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(list)
+	record[field] = data
+	return err
+}
+
+// interrupted is how a run or an answer ended that a crash cut off.
+const interrupted = "interrupted"
+
+// final tells whether an answer with this status has ended.
+func final(status string) bool {
+	return slices.Contains([]string{"completed", "user_cancelled", "error", interrupted, "awaiting_user"}, status)
 }

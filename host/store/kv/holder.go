@@ -1,4 +1,4 @@
-package store
+package kv
 
 import (
 	"cmp"
@@ -8,13 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
-
-	"github.com/bulkhead-host/bulkhead/host/store/kv"
 )
-
-// ErrLocked is matched by a *LockedError.
-var ErrLocked = kv.ErrLocked
 
 // LockedError is returned when another process holds the data file. It matches
 // ErrLocked.
@@ -35,19 +29,6 @@ func (e *LockedError) Error() string {
 
 // Is tells that the error is an ErrLocked.
 func (e *LockedError) Is(target error) bool { return target == ErrLocked }
-
-// defaultLockTimeout is how long Open waits for another process.
-const defaultLockTimeout = time.Second
-
-// openFile opens the file under its lock.
-func openFile(path string, opts Options) (*kv.Bolt, error) {
-	o := kv.BoltOptions{LockTimeout: cmp.Or(opts.LockTimeout, defaultLockTimeout), Stop: opts.Stop}
-	db, err := kv.OpenBolt(path, o)
-	if errors.Is(err, kv.ErrLocked) {
-		return nil, lockedBy(path)
-	}
-	return db, err
-}
 
 // holder is what stands in the file beside the data file, for other processes
 // to read. The lock itself is the operating system's, on the data file.
@@ -75,9 +56,9 @@ func writeHolder(path, command string) error {
 // behind, the next holder overwrites it.
 func removeHolder(path string) { _ = os.Remove(holderPath(path)) }
 
-// lockedBy says who holds the file. A process that died without taking its name
+// LockedBy says who holds the file. A process that died without taking its name
 // away is not named.
-func lockedBy(path string) *LockedError {
+func LockedBy(path string) *LockedError {
 	e := &LockedError{Path: path}
 	data, err := os.ReadFile(holderPath(path))
 	var h holder
