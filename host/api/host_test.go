@@ -48,6 +48,8 @@ type testHost struct {
 	server *Server
 	store  *store.Store
 	turns  *turn.Service
+	// screen is the turns' Screen, nil to take every message as it is.
+	screen func(context.Context, identity.Principal, string) (turn.Screened, error)
 	model  *llmtest.Server
 	base   string
 	// quiet, when it is not nil, takes the place of the silence after which
@@ -143,7 +145,13 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	hub := new(Hub)
 	records, err := journal.Open(t.Context(), h.store.DB(), journal.Options{Tick: time.Millisecond})
 	must(err)
-	h.turns = turn.New(turn.Config{Store: h.store, Journal: records, Models: only{model}, Logger: logger,
+	h.turns = turn.New(turn.Config{Records: turn.RecordsOf(h.store), Journal: records, Models: only{model}, Logger: logger,
+		Screen: func(ctx context.Context, p identity.Principal, text string) (turn.Screened, error) {
+			if h.screen == nil {
+				return turn.Screened{Text: text}, nil
+			}
+			return h.screen(ctx, p, text)
+		},
 		Tools:   func(context.Context, string) ([]tool.Tool, error) { return nil, nil },
 		Changed: func(user, session string) { hub.Publish(user, Event{Topic: "session", ID: session, Change: "updated"}) }})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -276,7 +276,7 @@ func TestSendAnswersWithAckBeforePackets(t *testing.T) {
 // TestAnAckHasTheTextThatIsStoredWhereItIsNotWhatWasSent, over both ways in.
 func TestAnAckHasTheTextThatIsStoredWhereItIsNotWhatWasSent(t *testing.T) {
 	h := newHost(t)
-	h.turns.Screen = func(_ context.Context, _ identity.Principal, text string) (turn.Screened, error) {
+	h.screen = func(_ context.Context, _ identity.Principal, text string) (turn.Screened, error) {
 		if strings.Contains(text, "forbidden") {
 			return turn.Screened{}, &turn.Error{Code: turn.CodeRefused, Message: "Such messages are not taken here."}
 		}

@@ -225,7 +225,7 @@ func (a *App) openTurns(ctx context.Context) error {
 	}
 	a.onClose(func(context.Context) error { return records.Close() })
 	a.Turns = turn.New(turn.Config{
-		Store: a.Store, Journal: records, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened,
+		Records: turn.RecordsOf(a.Store), Journal: records, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened,
 		Logger: a.options.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
 			a.Hub.Publish(user, api.Event{Topic: api.TopicSession, ID: session, Change: "updated"})

@@ -21,7 +21,7 @@ func (s *Service) agent(
 	if in.Agent == "" {
 		return store.Agent{}, nil, nil
 	}
-	a, err := s.Store.Agents().Get(ctx, p, in.Agent)
+	a, err := s.cfg.Records.Agents.Get(ctx, p, in.Agent)
 	switch {
 	case err == nil:
 		return a, nil, nil
@@ -43,10 +43,10 @@ func (s *Service) answering(names []string, a store.Agent) ([]llm.Model, []packe
 		models, err := s.models(names)
 		return models, nil, err
 	}
-	if m, ok := s.Models.Get(a.Model); ok {
+	if m, ok := s.cfg.Models.Get(a.Model); ok {
 		return []llm.Model{m}, nil, nil
 	}
 	models, err := s.models(nil)
 	return models, []packet.Notice{packet.NewNotice(packet.CodeAgentUnavailable, fmt.Sprintf(
-		"%s, the model of the agent %s, is not there now; %s answers.", shown(a.Model), a.Name, s.Models.Default()))}, err
+		"%s, the model of the agent %s, is not there now; %s answers.", shown(a.Model), a.Name, s.cfg.Models.Default()))}, err
 }

@@ -56,7 +56,7 @@ func TestAForcedToolMustBeOneOfTheAgents(t *testing.T) {
 // A tool that the person may not use is not there for their agent either.
 func TestAnAgentGivesNobodyMoreTools(t *testing.T) {
 	f := newFixture(t)
-	f.Tools = func(_ context.Context, user string) ([]tool.Tool, error) {
+	f.cfg.Tools = func(_ context.Context, user string) ([]tool.Tool, error) {
 		if user == f.owner.UserID() {
 			return []tool.Tool{f.search, clockTool{}}, nil
 		}

@@ -17,7 +17,7 @@ import (
 func TestToolsThatTheRequestAllowsAndAreNotThereAreNoticed(t *testing.T) {
 	f := newFixture(t)
 	remembers := scripted{tool.Spec{Name: "remember", Reaches: []string{tool.ReachesMemory}}, nil}
-	f.Tools = func(context.Context, string) ([]tool.Tool, error) {
+	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) {
 		return []tool.Tool{f.search, clockTool{}, remembers}, nil
 	}
 	f.server.Add(llmtest.Answer().Text("x"), llmtest.Answer().Text("y"))
@@ -38,7 +38,7 @@ func TestToolsThatTheRequestAllowsAndAreNotThereAreNoticed(t *testing.T) {
 
 func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 	f := newFixture(t)
-	f.Screen = func(_ context.Context, _ identity.Principal, text string) (Screened, error) {
+	f.cfg.Screen = func(_ context.Context, _ identity.Principal, text string) (Screened, error) {
 		switch {
 		case strings.Contains(text, "forbidden"):
 			return Screened{}, &Error{Code: CodeRefused, Message: "Such messages are not taken here."}
@@ -82,7 +82,7 @@ func TestTheProvidersSearchCannotBeForced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Models = models{m}
+	f.cfg.Models = models{m}
 	_, err = f.Send(t.Context(), f.owner, Send{Text: "x", ForcedTool: "web_search", Models: []string{"search"}})
 	wantCode(t, err, CodeUnknownTool)
 	var refused *Error

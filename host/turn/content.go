@@ -24,7 +24,7 @@ type Message struct {
 
 // Message returns a message with its content, or a fault with CodeUnknownMessage.
 func (s *Service) Message(ctx context.Context, p identity.Principal, id string) (Message, error) {
-	m, err := s.Store.Messages().Get(ctx, p, id)
+	m, err := s.cfg.Records.Messages.Get(ctx, p, id)
 	if err != nil {
 		return Message{}, s.fault(err, CodeUnknownMessage)
 	}
@@ -35,14 +35,14 @@ func (s *Service) Message(ctx context.Context, p identity.Principal, id string) 
 // first. The error is the store's: messages that cannot be read are left out and
 // named in it.
 func (s *Service) Messages(ctx context.Context, p identity.Principal, session string) ([]Message, error) {
-	records, err := s.Store.Messages().List(ctx, p, session)
+	records, err := s.cfg.Records.Messages.List(ctx, p, session)
 	messages, bad := s.contents(ctx, records)
 	return messages, errors.Join(err, bad)
 }
 
 // branch returns a path of messages with their content.
 func (s *Service) branch(ctx context.Context, p identity.Principal, session, leaf string) ([]Message, error) {
-	records, err := s.Store.Messages().Branch(ctx, p, session, leaf)
+	records, err := s.cfg.Records.Messages.Branch(ctx, p, session, leaf)
 	if err != nil {
 		return nil, err
 	}
@@ -72,18 +72,18 @@ func (s *Service) content(ctx context.Context, m store.Message) (Message, error)
 		if i == 0 {
 			model = m.ModelIndex
 		}
-		log, err := s.Journal.Open(ctx, run)
+		log, err := s.cfg.Journal.Open(ctx, run)
 		switch {
 		case errors.Is(err, journal.ErrNotFound):
 			continue
 		case errors.Is(err, journal.ErrDamaged):
-			s.Logger.Error("the journal of an answer cannot be read", "run", run, "message", m.ID, "error", err)
+			s.cfg.Logger.Error("the journal of an answer cannot be read", "run", run, "message", m.ID, "error", err)
 			continue
 		case err != nil:
 			return Message{}, fmt.Errorf("read the journal of run %s: %w", run, err)
 		}
 		if damage := log.Damage(); len(damage) > 0 {
-			s.Logger.Error("a part of the journal of an answer cannot be read", "run", run, "message", m.ID, "error", errors.Join(damage...))
+			s.cfg.Logger.Error("a part of the journal of an answer cannot be read", "run", run, "message", m.ID, "error", errors.Join(damage...))
 		}
 		out.add(journal.Answers(log.Records(), model+1)[model])
 	}

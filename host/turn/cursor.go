@@ -27,11 +27,11 @@ type Cursor struct {
 // there is. A run that is not p's is unknown_run.
 func (s *Service) Open(ctx context.Context, p identity.Principal, run string, epoch, after int64) (*Cursor, error) {
 	if _, live := s.find(p, identity.ReadRun, run); !live {
-		if _, err := s.Store.Runs().Get(ctx, p, run); err != nil {
+		if _, err := s.cfg.Records.Runs.Get(ctx, p, run); err != nil {
 			return nil, s.fault(err, CodeUnknownRun)
 		}
 	}
-	log, err := s.Journal.Open(ctx, run)
+	log, err := s.cfg.Journal.Open(ctx, run)
 	if errors.Is(err, journal.ErrNotFound) { // nothing of it was kept
 		log = journal.New(run, max(epoch, 1))
 		log.Close()

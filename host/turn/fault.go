@@ -57,7 +57,7 @@ func (s *Service) fault(err error, missing fault.Code) error {
 	case errors.Is(err, store.ErrInvalid):
 		return fault.New(fault.Invalid, "The request does not fit the conversation.").Because(err)
 	}
-	s.Logger.Error("turn failed", "error", err)
+	s.cfg.Logger.Error("turn failed", "error", err)
 	if store.NoSpace(err) {
 		return fault.Of(fault.DiskFull).Because(err)
 	}

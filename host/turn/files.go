@@ -48,7 +48,7 @@ func (s *Service) checkFiles(ctx context.Context, p identity.Principal, ids []st
 		if slices.Contains(ids[:i], id) {
 			return invalid("The file %s is attached twice.", id)
 		}
-		_, err := s.Store.Files().Get(ctx, p, id)
+		_, err := s.cfg.Records.Files.Get(ctx, p, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return &Error{Code: CodeUnknownFile, Message: "An attached file is not here any more. Attach it again.", Err: err}
 		}
@@ -70,7 +70,7 @@ func (s *Service) loadFiles(ctx context.Context, p identity.Principal, branch []
 			if _, known := files[ref.ID]; known {
 				continue
 			}
-			record, err := s.Store.Files().Get(ctx, p, ref.ID)
+			record, err := s.cfg.Records.Files.Get(ctx, p, ref.ID)
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
@@ -80,7 +80,7 @@ func (s *Service) loadFiles(ctx context.Context, p identity.Principal, branch []
 			if record.Picture() {
 				f := file{File: record}
 				if pictures > 0 && record.Bytes <= pictureBytes {
-					f.picture, err = s.Store.Files().Picture(ctx, p, ref.ID)
+					f.picture, err = s.cfg.Records.Files.Picture(ctx, p, ref.ID)
 					pictures, pictureBytes = pictures-1, pictureBytes-record.Bytes
 				}
 				if errors.Is(err, store.ErrNotFound) {
@@ -92,7 +92,7 @@ func (s *Service) loadFiles(ctx context.Context, p identity.Principal, branch []
 				files[ref.ID] = f
 				continue
 			}
-			text, err := s.Store.Files().Text(ctx, p, ref.ID)
+			text, err := s.cfg.Records.Files.Text(ctx, p, ref.ID)
 			if errors.Is(err, store.ErrNotFound) {
 				continue // deleted meanwhile
 			}

@@ -84,7 +84,7 @@ func TestAnAnswerOutlivesAFullDisk(t *testing.T) {
 	}
 	f := newFixture(t)
 	failed, again := make(chan struct{}), make(chan time.Time)
-	f.After = func(time.Duration) <-chan time.Time {
+	f.cfg.After = func(time.Duration) <-chan time.Time {
 		failed <- struct{}{}
 		return again
 	}
@@ -118,7 +118,7 @@ func TestCloseLeavesWhatTheDiskDoesNotTakeToTheNextStart(t *testing.T) {
 		return
 	}
 	f := newFixture(t)
-	f.After = func(time.Duration) <-chan time.Time { return nil }
+	f.cfg.After = func(time.Duration) <-chan time.Time { return nil }
 	ack, free := f.answerOnAFullDisk(strings.Repeat("many words ", 100_000))
 	cursor, err := f.Open(t.Context(), f.owner, ack.Run, 0, 0)
 	if err != nil {

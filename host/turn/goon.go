@@ -25,7 +25,7 @@ func (s *Service) Continue(ctx context.Context, p identity.Principal, in Continu
 // it, these calls run now, once, and the answer goes on: runs then is true, and the
 // Ack is that of the run.
 func (s *Service) Select(ctx context.Context, p identity.Principal, in Continue) (ack Ack, runs bool, err error) {
-	m, err := s.Store.Messages().Get(ctx, p, in.MessageID)
+	m, err := s.cfg.Records.Messages.Get(ctx, p, in.MessageID)
 	if err != nil {
 		return Ack{}, false, s.fault(err, CodeUnknownMessage)
 	}
@@ -35,7 +35,7 @@ func (s *Service) Select(ctx context.Context, p identity.Principal, in Continue)
 			return ack, err == nil, err
 		}
 	}
-	if _, err := s.Store.Sessions().SelectLeaf(ctx, p, m.Session, m.ID); err != nil {
+	if _, err := s.cfg.Records.Sessions.SelectLeaf(ctx, p, m.Session, m.ID); err != nil {
 		return Ack{}, false, s.fault(err, CodeUnknownMessage)
 	}
 	return Ack{}, false, nil
@@ -45,7 +45,7 @@ func (s *Service) goOn(ctx context.Context, p identity.Principal, in Continue, o
 	if in.MessageID == "" {
 		return Ack{}, invalid("Say which answer is to go on.")
 	}
-	m, err := s.Store.Messages().Get(ctx, p, in.MessageID)
+	m, err := s.cfg.Records.Messages.Get(ctx, p, in.MessageID)
 	if err != nil {
 		return Ack{}, s.fault(err, CodeUnknownMessage)
 	}

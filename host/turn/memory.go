@@ -11,9 +11,9 @@ import (
 // memories loads what is remembered about the person. Without them an answer is
 // poorer, not wrong, so what cannot be read is logged and left out.
 func (s *Service) memories(ctx context.Context, p identity.Principal) []window.Memory {
-	list, err := s.Store.Memories().List(ctx, p)
+	list, err := s.cfg.Records.Memories.List(ctx, p)
 	if err != nil && ctx.Err() == nil {
-		s.Logger.Error("memories cannot be read", "error", err)
+		s.cfg.Logger.Error("memories cannot be read", "error", err)
 	}
 	out := make([]window.Memory, len(list))
 	for i, m := range list {
@@ -24,7 +24,7 @@ func (s *Service) memories(ctx context.Context, p identity.Principal) []window.M
 
 // system is the system message for a model with a window of that size.
 func (s *Service) system(set setup, specs []tool.Spec, contextTokens int) string {
-	prompt := window.Prompt(s.Now(), set.agent.Instructions, specs)
+	prompt := window.Prompt(s.cfg.Now(), set.agent.Instructions, specs)
 	if set.path.attached {
 		prompt += window.CitingFiles
 	}

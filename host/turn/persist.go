@@ -15,32 +15,32 @@ const retryPause = time.Second
 
 // conclude makes the end durable, then lets go of the run. The run's stop goes out
 // only when its end is on disk: who saw the stop finds the answer in the store.
-func (s *Service) conclude(w *worker, outcomes []outcome) {
+func (w *worker) conclude(outcomes []outcome) {
 	run, reason := w.log.Run(), runReason(outcomes)
-	if err := s.keep(w, reason); err != nil {
-		s.Logger.Error("the end of a run was not persisted", "run", run, "error", err)
+	if err := w.keep(reason); err != nil {
+		w.service.cfg.Logger.Error("the end of a run was not persisted", "run", run, "error", err)
 		if errors.Is(err, store.ErrNotFound) { // it was deleted
 			w.lease.Abandon()
 		} else {
 			w.lease.Release()
 		}
 	}
-	s.mu.Lock()
-	delete(s.live, run)
-	s.mu.Unlock()
+	w.service.mu.Lock()
+	delete(w.service.live, run)
+	w.service.mu.Unlock()
 	close(w.done)
-	s.Logger.Info("a run ended", "run", run, "session", w.session, "reason", reason)
-	s.Changed(w.owner, w.session)
+	w.service.cfg.Logger.Info("a run ended", "run", run, "session", w.session, "reason", reason)
+	w.service.cfg.Changed(w.owner, w.session)
 }
 
 // keep writes the end. While the disk does not take it, the run stays live and holds
 // what it has, and keep tries again. It gives up when the run's record is gone, and
 // when the service closes: the next start then ends the run.
-func (s *Service) keep(w *worker, reason packet.StopReason) error {
+func (w *worker) keep(reason packet.StopReason) error {
 	for told := false; ; told = true {
 		ending := w.lease.Seal(false,
 			journal.Packet(packet.At(0, 0), packet.Stop{Reason: reason}), journal.Of(journal.End{Reason: string(reason)}))
-		err := s.end(context.Background(), w.setup.begun.Run, ending)
+		err := w.service.end(context.Background(), w.setup.begun.Run, ending)
 		switch {
 		case err == nil:
 			return nil
@@ -51,8 +51,8 @@ func (s *Service) keep(w *worker, reason packet.StopReason) error {
 			w.lease.Trouble(err)
 		}
 		select {
-		case <-s.After(retryPause):
-		case <-s.quit:
+		case <-w.service.cfg.After(retryPause):
+		case <-w.service.quit:
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (s *Service) keep(w *worker, reason packet.StopReason) error {
 // the channel.
 func (s *Service) observe(log *journal.Log) <-chan struct{} {
 	ended := make(chan struct{})
-	if s.Observe == nil {
+	if s.cfg.Observe == nil {
 		close(ended)
 		return ended
 	}
@@ -74,7 +74,7 @@ func (s *Service) observe(log *journal.Log) <-chan struct{} {
 				return
 			}
 			for _, e := range entries {
-				s.Observe(e.Packet)
+				s.cfg.Observe(e.Packet)
 			}
 			last = entries[len(entries)-1].Seq
 		}

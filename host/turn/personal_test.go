@@ -55,7 +55,7 @@ func (reader) Call(_ context.Context, in tool.Invocation) (tool.Result, error) {
 func withPersonalTools(t *testing.T) *fixture {
 	t.Helper()
 	f := newFixture(t)
-	f.Tools = func(context.Context, string) ([]tool.Tool, error) {
+	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) {
 		return []tool.Tool{f.search, keeper{f.store}, reader{}}, nil
 	}
 	return f

@@ -103,7 +103,7 @@ func asking(t *testing.T, provider, conversation string, vision llm.Switch, cont
 	}
 	l := &listener{reply: c.replies["local"][0]}
 	f := newFixture(t)
-	f.Models = one{l.model(t, provider, vision, contextTokens)}
+	f.cfg.Models = one{l.model(t, provider, vision, contextTokens)}
 	return f, l
 }
 

@@ -18,7 +18,7 @@ import (
 // request. A run that cannot be recovered is named in the error; the others are
 // recovered all the same.
 func (s *Service) Recover(ctx context.Context) error {
-	runs, err := s.Store.Runs().Unfinished(ctx, identity.ForHost("recover what a crash cut off"))
+	runs, err := s.cfg.Records.CutOff.Unfinished(ctx, identity.ForHost("recover what a crash cut off"))
 	problems := []error{err}
 	for _, run := range runs {
 		if err := s.recover(ctx, run); err != nil {
@@ -26,9 +26,9 @@ func (s *Service) Recover(ctx context.Context) error {
 		}
 	}
 	// What is left belongs to conversations that are gone.
-	for _, run := range s.Journal.Unfinished() {
+	for _, run := range s.cfg.Journal.Unfinished() {
 		if !slices.ContainsFunc(runs, func(r store.Run) bool { return r.ID == run }) {
-			if lease, err := s.Journal.Lease(ctx, run, recoverer); err == nil {
+			if lease, err := s.cfg.Journal.Lease(ctx, run, recoverer); err == nil {
 				lease.Abandon()
 			}
 		}
@@ -40,10 +40,10 @@ func (s *Service) Recover(ctx context.Context) error {
 const recoverer = "recovery"
 
 func (s *Service) recover(ctx context.Context, run store.Run) error {
-	lease, err := s.Journal.Lease(ctx, run.ID, recoverer)
+	lease, err := s.cfg.Journal.Lease(ctx, run.ID, recoverer)
 	if errors.Is(err, journal.ErrNotFound) { // nothing of it can be read any more
 		var begin *journal.Beginning
-		if begin, err = s.Journal.Begin(run.ID, run.Epoch, recoverer, journal.Packet(packet.At(0, 0), bareStart(run))); err == nil {
+		if begin, err = s.cfg.Journal.Begin(run.ID, run.Epoch, recoverer, journal.Packet(packet.At(0, 0), bareStart(run))); err == nil {
 			lease = begin.Lease()
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Service) end(ctx context.Context, run store.Run, ending *journal.Ending
 		}
 		finish.Answers = append(finish.Answers, state)
 	}
-	if err := s.Store.Runs().Finish(ctx, run.ID, finish); err != nil {
+	if err := s.cfg.Records.Runs.Finish(ctx, run.ID, finish); err != nil {
 		return err
 	}
 	ending.Done()

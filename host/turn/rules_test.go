@@ -148,7 +148,7 @@ func TestAStopBeforeTheFirstStepIsNoFault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.work(w, f.owner, setup{models: f.Models.(models), begun: begun})
+			w.work(f.owner, setup{models: f.cfg.Models.(models), begun: begun})
 			packets := f.read(begun.Run.ID)
 			if e := find[packet.Error](packets); len(e) != 0 {
 				t.Errorf("errors %+v", e)
@@ -279,7 +279,7 @@ func TestTheLastCycleHasNoToolsAndRunsNone(t *testing.T) {
 
 func TestOnlyCallsUnderNoneAskOnceMoreThenCountAsEmpty(t *testing.T) {
 	f := newFixture(t)
-	f.MaxCycles = 1
+	f.cfg.MaxCycles = 1
 	f.server.Answer(func(llmtest.Request) *llmtest.Reply {
 		return llmtest.Answer().Text(`<tool_call>{"name":"clock"}</tool_call>`)
 	})
@@ -516,7 +516,7 @@ func TestTitleIsTheFirstLineCutAtAWord(t *testing.T) {
 
 func TestAPanickingModelEndsAlone(t *testing.T) {
 	f := newFixture(t)
-	f.Models = models{panics{}, f.Models.(models)[0]}
+	f.cfg.Models = models{panics{}, f.cfg.Models.(models)[0]}
 	f.server.Add(llmtest.Answer().Text("fine"))
 	ack := f.send(Send{Text: "go", Models: []string{"panics", "local"}})
 	packets := f.read(ack.Run)

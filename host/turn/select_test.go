@@ -23,7 +23,7 @@ func sending(t *testing.T) (*fixture, *atomic.Int64) {
 		ran.Add(1)
 		return tool.Result{Text: "Sent."}, nil
 	}}
-	f.Tools = func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{sends}, nil }
+	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{sends}, nil }
 	f.server.Answer(func(r llmtest.Request) *llmtest.Reply {
 		switch last := r.Last(); {
 		case last.Role == "user":
@@ -94,7 +94,7 @@ func TestHeldWritesDoNotRunAgainAfterACrash(t *testing.T) {
 	}
 	f.close() // the process ended here
 	f.open("one", "two")
-	f.Tools = func(context.Context, string) ([]tool.Tool, error) { return nil, nil }
+	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) { return nil, nil }
 	packets := f.read(begun.Run.ID)
 	if stops := find[packet.Stop](packets); stops[len(stops)-1].Reason != packet.StopInterrupted {
 		t.Errorf("got %s", packettest.Dump(packets))

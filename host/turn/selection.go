@@ -57,10 +57,10 @@ func (s *Service) resolve(ctx context.Context, sel selection) (selection, error)
 		words = append(words, sel.forced)
 	}
 	sel.meant = map[string]toolset.Meant{}
-	if s.Resolve == nil || len(words) == 0 {
+	if s.cfg.Resolve == nil || len(words) == 0 {
 		return sel, nil
 	}
-	meant, err := s.Resolve(ctx, words)
+	meant, err := s.cfg.Resolve(ctx, words)
 	if err != nil {
 		return sel, s.fault(fmt.Errorf("look up tools: %w", err), CodeInternal)
 	}
@@ -127,7 +127,7 @@ func (sel selection) search() tool.Spec {
 func (s *Service) pick(
 	ctx context.Context, p identity.Principal, sel selection, private bool,
 ) (picked []tool.Tool, notices []packet.Notice, err error) {
-	there, err := s.Tools(ctx, p.UserID())
+	there, err := s.cfg.Tools(ctx, p.UserID())
 	if err != nil {
 		return nil, nil, s.fault(fmt.Errorf("list tools: %w", err), CodeInternal)
 	}

@@ -114,7 +114,7 @@ func (s *Service) Send(ctx context.Context, p identity.Principal, in Send) (Ack,
 // agent or a model, may be gone since: it was there when it counted. sent is the text of the
 // request, "" for none.
 func (s *Service) repeated(ctx context.Context, p identity.Principal, request, body, sent string) (Ack, bool, error) {
-	begun, found, err := s.Store.Runs().Repeated(ctx, p, store.BeginRun{RequestID: request, BodyHash: body})
+	begun, found, err := s.cfg.Records.Runs.Repeated(ctx, p, store.BeginRun{RequestID: request, BodyHash: body})
 	if err != nil {
 		return Ack{}, false, s.fault(err, CodeUnknownSession)
 	}
@@ -139,7 +139,7 @@ func (s *Service) Regenerate(ctx context.Context, p identity.Principal, in Regen
 	if in.MessageID == "" {
 		return Ack{}, invalid("Say which message is to be answered again.")
 	}
-	m, err := s.Store.Messages().Get(ctx, p, in.MessageID)
+	m, err := s.cfg.Records.Messages.Get(ctx, p, in.MessageID)
 	if err != nil {
 		return Ack{}, s.fault(err, CodeUnknownMessage)
 	}
@@ -202,14 +202,14 @@ func (s *Service) begin(
 
 func (s *Service) models(names []string) ([]llm.Model, error) {
 	if len(names) == 0 {
-		names = []string{s.Models.Default()}
+		names = []string{s.cfg.Models.Default()}
 	}
 	if len(names) > MaxModels {
 		return nil, invalid("At most %d models can answer side by side.", MaxModels)
 	}
 	models := make([]llm.Model, len(names))
 	for i, name := range names {
-		m, ok := s.Models.Get(name)
+		m, ok := s.cfg.Models.Get(name)
 		if !ok {
 			return nil, &Error{
 				Code: CodeUnknownModel, Message: fmt.Sprintf("There is no model named %q. Choose another model.", shown(name)),
@@ -234,7 +234,7 @@ func (s *Service) private(ctx context.Context, p identity.Principal, in store.Be
 	if in.SessionID == "" {
 		return in.Private, nil
 	}
-	known, err := s.Store.Sessions().Get(ctx, p, in.SessionID)
+	known, err := s.cfg.Records.Sessions.Get(ctx, p, in.SessionID)
 	return known.Private, err
 }
 

@@ -36,8 +36,8 @@ type Tools func(ctx context.Context, userID string) ([]tool.Tool, error)
 
 // Config is what a Service works with.
 type Config struct {
-	Store *store.Store
-	// Journal keeps the records of runs, in the Store's transactions.
+	Records Records
+	// Journal keeps the records of runs, in the transactions of Records.
 	Journal *journal.Local
 	Models  Models
 	Tools   Tools
@@ -74,7 +74,7 @@ type Screened struct {
 // Service runs turns. Make one with New, call Recover before the first request
 // and Close at the end. It is safe for concurrent use.
 type Service struct {
-	Config
+	cfg Config
 
 	// mu guards live and closing.
 	mu      sync.Mutex
@@ -118,7 +118,7 @@ func New(config Config) *Service {
 	if config.Changed == nil {
 		config.Changed = func(string, string) {}
 	}
-	return &Service{Config: config, live: map[string]*liveRun{}, quit: make(chan struct{})}
+	return &Service{cfg: config, live: map[string]*liveRun{}, quit: make(chan struct{})}
 }
 
 // Close ends all live runs as interrupted, keeps what they produced, and waits
@@ -165,7 +165,7 @@ func (s *Service) find(p identity.Principal, a identity.Action, run string) (*li
 func (s *Service) Stop(ctx context.Context, p identity.Principal, run string, model *int) error {
 	l, ok := s.find(p, identity.StopRun, run)
 	if !ok {
-		_, err := s.Store.Runs().Get(ctx, p, run)
+		_, err := s.cfg.Records.Runs.Get(ctx, p, run)
 		return s.fault(err, CodeUnknownRun)
 	}
 	switch {
@@ -215,10 +215,10 @@ type LiveRun struct {
 
 // Live returns the live runs of a session and its latest run, "" if it has none.
 func (s *Service) Live(ctx context.Context, p identity.Principal, session string) (live []LiveRun, latest string, err error) {
-	if _, err := s.Store.Sessions().Get(ctx, p, session); err != nil {
+	if _, err := s.cfg.Records.Sessions.Get(ctx, p, session); err != nil {
 		return nil, "", s.fault(err, CodeUnknownSession)
 	}
-	run, err := s.Store.Runs().Latest(ctx, p, session)
+	run, err := s.cfg.Records.Runs.Latest(ctx, p, session)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, "", nil
 	}
@@ -237,7 +237,7 @@ func (s *Service) Live(ctx context.Context, p identity.Principal, session string
 func (s *Service) Wait(ctx context.Context, p identity.Principal, run string) error {
 	l, ok := s.find(p, identity.ReadRun, run)
 	if !ok {
-		_, err := s.Store.Runs().Get(ctx, p, run)
+		_, err := s.cfg.Records.Runs.Get(ctx, p, run)
 		return s.fault(err, CodeUnknownRun)
 	}
 	select {

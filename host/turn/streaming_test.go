@@ -30,7 +30,7 @@ func (noteTool) Call(_ context.Context, in tool.Invocation) (tool.Result, error)
 // withNote lets the tools be the clock and the note.
 func withNote(t *testing.T, names ...string) *fixture {
 	f := newFixture(t, names...)
-	f.Tools = func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{clockTool{}, noteTool{}}, nil }
+	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{clockTool{}, noteTool{}}, nil }
 	return f
 }
 

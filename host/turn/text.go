@@ -16,10 +16,10 @@ const MaxTextBytes = 256 << 10
 
 // screen lets the hook see a message. What it makes of it is held to the same rules.
 func (s *Service) screen(ctx context.Context, p identity.Principal, text string) (Screened, error) {
-	if s.Screen == nil {
+	if s.cfg.Screen == nil {
 		return Screened{Text: text}, nil
 	}
-	screened, err := s.Screen(ctx, p, text)
+	screened, err := s.cfg.Screen(ctx, p, text)
 	var known *Error
 	switch {
 	case errors.As(err, &known):

@@ -20,14 +20,14 @@ func identified(t *testing.T) *fixture {
 	names := map[string]string{
 		"search/internal_search": "internal_search", "internal/search": "internal_search_2", "away/report": "report",
 	}
-	f.Tools = func(context.Context, string) ([]tool.Tool, error) {
+	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) {
 		says := func(context.Context, tool.Invocation) (tool.Result, error) { return tool.Result{Text: "Found."}, nil }
 		return []tool.Tool{
 			scripted{tool.Spec{ID: "internal/search", Name: "internal_search_2", Plugin: "internal"}, says},
 			scripted{tool.Spec{ID: "search/internal_search", Name: "internal_search", Builtin: true}, says},
 		}, nil
 	}
-	f.Resolve = func(_ context.Context, words []string) (meant []toolset.Meant, _ error) {
+	f.cfg.Resolve = func(_ context.Context, words []string) (meant []toolset.Meant, _ error) {
 		for _, w := range words {
 			m := toolset.Meant{ID: w, Name: w}
 			for id, name := range names {
@@ -99,7 +99,7 @@ func TestAnAllowListFromBeforeThereWereIdentitiesStillHolds(t *testing.T) {
 		t.Fatalf("stored %v", m.Allowed)
 	}
 	with := identified(t)
-	f.Tools, f.Resolve = with.Tools, with.Resolve
+	f.cfg.Tools, f.cfg.Resolve = with.cfg.Tools, with.cfg.Resolve
 	again, err := f.Regenerate(t.Context(), f.owner, Regenerate{MessageID: ack.MessageIDs[0]})
 	if err != nil {
 		t.Fatal(err)

@@ -278,7 +278,7 @@ func (f *fixture) open(names ...string) {
 	f.store, f.owner = st, owner.Principal(identity.Command)
 	f.restarted, f.seen = f.Service != nil, nil
 	f.Service = New(Config{
-		Store: st, Journal: f.openJournal(st), Models: ms, Observe: f.see,
+		Records: RecordsOf(st), Journal: f.openJournal(st), Models: ms, Observe: f.see,
 		Tools: func(context.Context, string) ([]tool.Tool, error) {
 			if f.tools != nil {
 				return f.tools(), nil

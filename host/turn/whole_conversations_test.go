@@ -572,7 +572,7 @@ func (f *fixture) opened(c *conversation, url string) {
 	}
 	f.store, f.owner = st, owner.Principal(identity.Command)
 	f.Service = New(Config{
-		Store: st, Journal: f.openJournal(st), Observe: f.see, Models: ms, MaxCycles: c.cycles, Screen: c.screen(f.t),
+		Records: RecordsOf(st), Journal: f.openJournal(st), Observe: f.see, Models: ms, MaxCycles: c.cycles, Screen: c.screen(f.t),
 		Tools: func(context.Context, string) ([]tool.Tool, error) { return tools, nil },
 	})
 }
