@@ -29,7 +29,7 @@ func (l *runner) step(ctx context.Context, cycle int, choice llm.Choice, specs [
 	l.reasoningOpen = out.ReasoningOpen
 	l.turn = out.NextTurn
 	if len(out.ServerTools) > 0 {
-		l.serve()
+		l.taint.serve()
 	}
 	l.text.WriteString(out.Shown)
 	l.addUsage(out.Usage)

@@ -36,8 +36,10 @@ func Run(ctx context.Context, setup Setup) Result { return start(ctx, setup, nil
 
 // start runs a loop, inside a call of outer where that is not nil.
 func start(ctx context.Context, setup Setup, outer *runner) Result {
-	l := &runner{Setup: setup, outer: outer, plugins: setup.Runner, history: slices.Clip(setup.History), answer: cite.GoOn(setup.Documents, setup.Cited)}
+	l := &runner{Setup: setup, outer: outer, taint: &taint{labels: slices.Clone(setup.Met)}, plugins: setup.Runner,
+		history: slices.Clip(setup.History), answer: cite.GoOn(setup.Documents, setup.Cited)}
 	if outer != nil {
+		l.taint.outer = outer.taint
 		l.answer = cite.ByRef(setup.Documents)
 	}
 	if l.MaxCycles <= 0 {
@@ -49,7 +51,7 @@ func start(ctx context.Context, setup Setup, outer *runner) Result {
 		}
 	}
 	if l.Runner != nil {
-		l.Runner = l.Runner.With(l.own()...).After(l.metLabels)
+		l.Runner = l.Runner.With(l.own()...).After(l.taint.met)
 	}
 	return l.run(ctx)
 }
@@ -58,6 +60,7 @@ type runner struct {
 	Setup
 	// outer is the loop in one of whose calls this one runs, nil at the top.
 	outer *runner
+	taint *taint
 	// plugins is the runner without the loop's own tools.
 	plugins *toolrun.Runner
 	history []llm.Message
@@ -65,14 +68,12 @@ type runner struct {
 	latest int
 	answer *cite.Answer
 	// mu guards what calls of the loop's own tools change while they run: offer.found,
-	// served, brought, result.Usage and result.Inner.
+	// result.Usage and result.Inner.
 	mu     sync.Mutex
 	offer  offer
 	result Result
 	text   strings.Builder
 	turn   int
-	// brought are the labels of what calls and the provider's own tools brought in.
-	brought []string
 
 	// noMore says that the model must answer: a tool that stops the loop ran.
 	noMore bool
@@ -80,9 +81,9 @@ type runner struct {
 	forcedDone bool
 	// toldNoTools says that the model was told that no tools remain.
 	toldNoTools bool
-	// served says that the provider ran a tool of its own, toldWithdrawn that the
-	// person knows that it may not any more.
-	served, toldWithdrawn bool
+	// toldWithdrawn says that the person knows that the provider may run no tool of its
+	// own any more.
+	toldWithdrawn bool
 	// repairs counts how often the model was told that its call could not be read,
 	// thoughts the steps that did nothing but think.
 	repairs, thoughts int
@@ -126,7 +127,7 @@ func (l *runner) run(ctx context.Context) Result {
 		}
 	}
 	l.result.Reason, l.result.Text, l.result.Citations = reason, l.text.String(), l.answer.Cited()
-	l.result.Labels = l.metLabels()
+	l.result.Labels = l.taint.met()
 	return l.result
 }
 
@@ -145,7 +146,7 @@ func (l *runner) goOn(ctx context.Context) {
 		done := plan.Run(ctx)
 		l.turn++
 		l.result.Steps = append(l.result.Steps, Step{Calls: done})
-		l.took(done)
+		l.taint.add(done)
 		l.history = append(l.history, note(window.Selected))
 		l.history = append(l.history, Messages("", nil, done)...)
 	case !l.owesAnswer():
@@ -184,15 +185,6 @@ func stepFact(cycle int, out step.Output) journal.Step {
 		s.Native, _ = json.Marshal(out.Native) // what is no JSON cannot be replayed either
 	}
 	return s
-}
-
-// took takes note of what calls brought in.
-func (l *runner) took(done []toolrun.Done) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, d := range done {
-		l.brought = journal.Join(l.brought, d.Labels)
-	}
 }
 
 // choose sets the tool choice of a cycle: a forced tool first, none in the last
@@ -272,7 +264,7 @@ func (l *runner) runTools(ctx context.Context, cycle int, out step.Output) {
 		fact.Calls = append(fact.Calls, plan.Calls()...)
 		l.record(fact, done...)
 		ran := plan.Run(ctx)
-		l.took(ran)
+		l.taint.add(ran)
 		done = append(done, ran...)
 		l.turn = max(l.turn, out.CallTurn+1)
 	} else {

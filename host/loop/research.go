@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
@@ -116,29 +115,4 @@ func reported(r Result) tool.Result {
 		out.Text = strings.TrimSpace("The agent was stopped.\n\n" + out.Text)
 	}
 	return out
-}
-
-// metLabels are what calls are told of the path that leads to them.
-func (l *runner) metLabels() []string {
-	var labels []string
-	for _, label := range []string{tool.LabelPrivateData, tool.LabelUntrustedContent} {
-		if l.met(label) || label == tool.LabelUntrustedContent && l.wasServed() {
-			labels = append(labels, label)
-		}
-	}
-	return labels
-}
-
-// met tells whether something with the label was read on the path that leads to this
-// run, in this answer or before. What is on offer now plays no part in it.
-func (l *runner) met(label string) bool {
-	for ; l != nil; l = l.outer {
-		l.mu.Lock()
-		met := slices.Contains(l.Met, label) || slices.Contains(l.brought, label)
-		l.mu.Unlock()
-		if met {
-			return true
-		}
-	}
-	return false
 }

@@ -16,35 +16,16 @@ func (l *runner) mayServe() bool {
 // words of the one may be steered out by the other, and nothing asks before a
 // provider searches. The person is told once.
 func (l *runner) searchWithdrawn() bool {
-	if !l.Model.Info().NativeSearch || l.NoServerTools || !l.met(tool.LabelPrivateData) || !l.wasServed() && !l.met(tool.LabelUntrustedContent) {
+	if !l.Model.Info().NativeSearch || l.NoServerTools {
+		return false
+	}
+	if !l.taint.has(tool.LabelPrivateData) || !l.taint.has(tool.LabelUntrustedContent) {
 		return false
 	}
 	if !l.toldWithdrawn {
 		l.toldWithdrawn = true
-		l.notice(packet.CodeToolUnavailable, "The web search of the model's provider is off from here on: private data and text of strangers have met in this conversation.")
+		l.notice(packet.CodeToolUnavailable, "The web search of the model's provider is off from here on: "+
+			"private data and text of strangers have met in this conversation.")
 	}
 	return true
-}
-
-// serve takes note that the provider ran a tool of its own, in this run of the loop
-// and in those around it.
-func (l *runner) serve() {
-	for ; l != nil; l = l.outer {
-		l.mu.Lock()
-		l.served = true
-		l.mu.Unlock()
-	}
-}
-
-// wasServed tells whether it did, in this run or in one around it.
-func (l *runner) wasServed() bool {
-	for ; l != nil; l = l.outer {
-		l.mu.Lock()
-		served := l.served
-		l.mu.Unlock()
-		if served {
-			return true
-		}
-	}
-	return false
 }

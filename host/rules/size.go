@@ -27,9 +27,8 @@ var sized = []string{
 // large are the packages and types beyond the bounds, with what they may grow to. They are to
 // be divided; none is to be added.
 var large = map[string]int{
-	"host/api":         4450,
-	"host/api.Server":  105,
-	"host/loop.runner": 45,
+	"host/api":        4450,
+	"host/api.Server": 105,
 }
 
 // CheckSize returns a sentence for each package of sized, and each type in one, that is
