@@ -29,9 +29,11 @@ type Answer struct {
 	ended bool
 }
 
-// Taken is a step with the results of its calls, in the order of the calls.
+// Taken is a step with the results of its calls, in the order of the calls; or, where
+// Note is not "", what the host told the model between two steps.
 type Taken struct {
 	Step
+	Note    string
 	Results []Result
 	// open tells that the journal broke off before it said what the step was.
 	open bool
@@ -127,6 +129,9 @@ func (f *fold) see(r Record) {
 		m.Steps = append(m.Steps, Taken{Step: fact})
 		m.text.Reset()
 		m.reasoning.Reset()
+	case Note:
+		m := f.model(fact.Model)
+		m.Steps = append(m.Steps, Taken{Note: fact.Text})
 	case CallStarted:
 		if fact.Parent == "" {
 			f.model(fact.Model).started[fact.CallID] = fact

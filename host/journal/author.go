@@ -30,6 +30,13 @@ func (a Author) Step(s Step, done ...CallDone) {
 	a.lease.Record(records...)
 }
 
+// Note records what the host told the model.
+func (a Author) Note(text string) {
+	if a.lease != nil {
+		a.lease.Record(Of(Note{Model: a.model, Text: text}))
+	}
+}
+
 // CallStarted records that a call begins. Where it writes, it returns once that
 // is durable, so that no crash makes it run twice; an error says that it must not
 // run: ctx is done, or the lease has ended.

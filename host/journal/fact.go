@@ -141,6 +141,16 @@ type CallDone struct {
 // FactType implements Fact.
 func (CallDone) FactType() string { return "call_done" }
 
+// Note is what the host told a model in the conversation, such as that its call could not
+// be read. People do not see it.
+type Note struct {
+	Model int    `json:"model"`
+	Text  string `json:"text"`
+}
+
+// FactType implements Fact.
+func (Note) FactType() string { return "note" }
+
 // Held says that a call waits until its answer is selected.
 type Held struct {
 	Model  int    `json:"model"`

@@ -24,6 +24,7 @@ var factTypes = map[string]func(json.RawMessage) (Fact, error){
 	Step{}.FactType():        readFact[Step],
 	CallStarted{}.FactType(): readFact[CallStarted],
 	CallDone{}.FactType():    readFact[CallDone],
+	Note{}.FactType():        readFact[Note],
 	Held{}.FactType():        readFact[Held],
 	Outcome{}.FactType():     readFact[Outcome],
 	End{}.FactType():         readFact[End],

@@ -142,22 +142,26 @@ func (l *runner) goOn(ctx context.Context) {
 	switch {
 	case len(l.Held) > 0:
 		plan := l.Runner.Plan(l.turn, l.Held)
+		l.tell(window.Selected)
 		l.record(journal.Step{Calls: plan.Calls()})
 		done := plan.Run(ctx)
 		l.turn++
 		l.result.Steps = append(l.result.Steps, Step{Calls: done})
 		l.taint.add(done)
-		l.history = append(l.history, note(window.Selected))
 		l.history = append(l.history, Messages("", nil, done)...)
 	case !l.owesAnswer():
-		l.history = append(l.history, note(window.GoOn))
+		l.tell(window.GoOn)
 	}
 }
 
-// owesAnswer tells whether the answer that goes on ended with results that the model
-// has not answered.
+// owesAnswer tells whether the answer that goes on ended with results, or with a word of
+// the host, that the model has not answered.
 func (l *runner) owesAnswer() bool {
-	return l.Continues && len(l.History) > 0 && l.History[len(l.History)-1].Role == llm.RoleTool
+	if !l.Continues || len(l.History) == 0 {
+		return false
+	}
+	last := l.History[len(l.History)-1]
+	return last.Role == llm.RoleTool || last.Note
 }
 
 // record adds to the journal what the model said.
@@ -223,8 +227,10 @@ func (l *runner) follow(ctx context.Context, cycle int, choice llm.Choice, out s
 		return true
 	case out.Malformed > 0 && l.repairs < maxRepairs:
 		l.repairs++
-		l.keepText(out)
-		l.history = append(l.history, note(window.RepairCall))
+		if out.Text != "" {
+			l.history = append(l.history, llm.Message{Role: llm.RoleAssistant, Text: out.Text, Native: out.Native})
+		}
+		l.tell(window.RepairCall)
 		return true
 	case choice == llm.ChoiceRequired:
 		l.notice(packet.CodeForcedToolUnused, fmt.Sprintf("The model did not use %s.", l.Forced))
@@ -240,7 +246,7 @@ func (l *runner) afterNone(out step.Output) bool {
 		return false
 	}
 	l.toldNoTools, l.noMore = true, true
-	l.history = append(l.history, note(window.NoTools))
+	l.tell(window.NoTools)
 	return true
 }
 
@@ -301,14 +307,11 @@ func Messages(text string, native *llm.Native, calls []toolrun.Done) []llm.Messa
 	return messages
 }
 
-// note is what the host says to the model.
-func note(text string) llm.Message {
-	return llm.Message{Role: llm.RoleUser, Text: text, Note: true}
-}
-
-func (l *runner) keepText(out step.Output) {
-	if out.Text != "" {
-		l.history = append(l.history, llm.Message{Role: llm.RoleAssistant, Text: out.Text, Native: out.Native})
+// tell adds to the conversation what the host says to the model.
+func (l *runner) tell(text string) {
+	l.history = append(l.history, llm.Message{Role: llm.RoleUser, Text: text, Note: true})
+	if l.Facts != nil {
+		l.Facts.Note(text)
 	}
 }
 

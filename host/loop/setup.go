@@ -61,6 +61,8 @@ type Setup struct {
 type Facts interface {
 	// Step records what the model said, with the results of calls that are not run.
 	Step(s journal.Step, done ...journal.CallDone)
+	// Note records what the host told the model between two steps.
+	Note(text string)
 }
 
 // Step is one step of the answer as history keeps it. Each of Calls was run and

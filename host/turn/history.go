@@ -9,6 +9,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/window"
 )
 
 // path is a branch of messages as the loop needs it.
@@ -53,8 +54,13 @@ func readPath(branch []Message, files map[string]file) path {
 	return p
 }
 
-// addStep writes a step as history: each call has exactly one result.
+// addStep writes a step as history: each call has exactly one result. What the host told
+// the model stays there, so that a history only grows.
 func (p *path) addStep(s journal.Taken) {
+	if s.Note != "" {
+		p.history = append(p.history, llm.Message{Role: llm.RoleUser, Text: s.Note, Note: true})
+		return
+	}
 	if s.Text == "" && len(s.Calls) == 0 {
 		return
 	}
@@ -90,6 +96,9 @@ func nativeOf(data json.RawMessage) *llm.Native {
 func left(steps []journal.Taken) (reminders []string, noMore bool) {
 	if len(steps) == 0 {
 		return nil, false
+	}
+	if steps[len(steps)-1].Note == window.NoTools {
+		return nil, true
 	}
 	for _, r := range steps[len(steps)-1].Results {
 		noMore = noMore || r.StopsLoop

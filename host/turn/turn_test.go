@@ -105,6 +105,8 @@ type fixture struct {
 	*Service
 	t      *testing.T
 	server *llmtest.Server
+	// url is where the model is reached that is none of server's; "" for none.
+	url    string
 	store  *store.Store
 	owner  identity.Principal
 	search *search
@@ -263,10 +265,14 @@ func (f *fixture) open(names ...string) {
 	if len(names) == 0 {
 		names = []string{"local"}
 	}
+	url := f.url
+	if url == "" {
+		url = f.server.URL()
+	}
 	var ms models
 	for _, name := range names {
 		m, err := openai.New(openai.Config{
-			Name: name, BaseURL: f.server.URL(), Model: name, APIKey: llm.NewKey("sk-secret"),
+			Name: name, BaseURL: url, Model: name, APIKey: llm.NewKey("sk-secret"),
 			Sleep:      func(context.Context, time.Duration) error { return nil },
 			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})

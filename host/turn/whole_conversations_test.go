@@ -717,6 +717,10 @@ func writeStored(b *strings.Builder, m Message) {
 		fmt.Fprintf(b, "  error %s: %s\n", m.ErrorCode, m.ErrorMessage)
 	}
 	for _, s := range m.Steps {
+		if s.Note != "" {
+			fmt.Fprintf(b, "  note %q\n", s.Note)
+			continue
+		}
 		fmt.Fprintf(b, "  step %q", s.Text)
 		if s.Reasoning != "" {
 			fmt.Fprintf(b, " reasoning %q", s.Reasoning)
