@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -17,8 +18,8 @@ import (
 func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 	h := newHost(t)
 	w := h.dial()
-	type reply struct{ Agent agentView }
-	type all struct{ Agents []agentView }
+	type reply struct{ Agent rest.AgentView }
+	type all struct{ Agents []rest.AgentView }
 	var tutor, changed reply
 	h.call("POST", apiRoot+"/agents", `{"name":"Tutor","instructions":"Ask back.","tools":["clock"],"model":"scripted","max_cycles":3}`, http.StatusCreated, &tutor)
 	one := apiRoot + "/agents/" + tutor.Agent.ID
@@ -78,14 +79,14 @@ func toAgent(agent, more string) string {
 
 func TestAMessageGoesToAnAgentOverHTTPAndTheWebSocket(t *testing.T) {
 	h := newHost(t)
-	var added struct{ Agent agentView }
+	var added struct{ Agent rest.AgentView }
 	h.call("POST", apiRoot+"/agents", `{"name":"Clock","instructions":"Speak like a clock."}`, http.StatusCreated, &added)
 	h.model.Add(llmtest.Answer().Text("Tick."), llmtest.Answer().Text("Tock."))
 
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", newMessages, toAgent(added.Agent.ID, ""), http.StatusAccepted, &ack)
 	h.waitFor(ack.Run)
-	var detail struct{ Messages []messageView }
+	var detail struct{ Messages []rest.MessageView }
 	h.call("GET", apiRoot+"/sessions/"+ack.SessionID, "", http.StatusOK, &detail)
 	for _, m := range detail.Messages {
 		if m.AgentID != added.Agent.ID {

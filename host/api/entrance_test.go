@@ -18,6 +18,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/bulkhead-host/bulkhead/host/api/entrance"
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
@@ -87,8 +89,8 @@ func (h *house) furnish(name string) belongings {
 		[]byte("picture"))
 	agent, err5 := h.store.Agents().Create(ctx, anOperator, store.Agent{Name: h.name()})
 	user, err6 := h.store.Users().Create(ctx, anOperator, h.name(), false)
-	model := modelBody{Name: h.name(), BaseURL: "http://127.0.0.1:1/v1", Model: "x"}
-	err7 := h.models.Add(anOperator, model.config())
+	model := rest.ModelBody{Name: h.name(), BaseURL: "http://127.0.0.1:1/v1", Model: "x"}
+	err7 := h.models.Add(anOperator, model.Config())
 	if err := errors.Join(err, err1, err2, err3, err4, err5, err6, err7); err != nil {
 		h.t.Fatal(err)
 	}
@@ -222,9 +224,9 @@ func TestEveryRouteIsInTheTable(t *testing.T) {
 // TestEveryFrameIsInTheTable compares the table with what the socket decodes.
 func TestEveryFrameIsInTheTable(t *testing.T) {
 	served := map[string]bool{}
-	for kind := range frames {
+	for kind := range frame.Frames {
 		served[kind] = true
-		if laterFrames[kind] {
+		if frame.LaterFrames[kind] {
 			t.Errorf("%s is served and is said not to be", kind)
 		}
 	}
@@ -350,7 +352,7 @@ func TestALinkSignsInItsUserOnce(t *testing.T) {
 		}
 		for _, c := range res.Cookies() {
 			h.cookie = c.Value
-			var me struct{ User userView }
+			var me struct{ User rest.UserView }
 			if h.call("GET", apiRoot+"/me", "", http.StatusOK, &me); me.User.Name != eve {
 				t.Errorf("eve's link signs in %q", me.User.Name)
 			}
@@ -421,7 +423,7 @@ func TestFramesGoByTheRules(t *testing.T) {
 
 // asked are turns that note who asks to stop.
 type asked struct {
-	Turns
+	rest.Turns
 	by []identity.Principal
 }
 

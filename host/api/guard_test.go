@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
 )
 
 type ctxT = context.Context
@@ -123,7 +125,7 @@ func FuzzDecodeFrame(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		frame, id, fault := decodeFrame(data)
+		frame, id, fault := frame.Decode(data)
 		if (frame == nil) == (fault == nil) {
 			t.Fatalf("%q: frame %v and fault %v", data, frame, fault)
 		}

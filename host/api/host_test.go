@@ -19,6 +19,8 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/bulkhead-host/bulkhead/host/api/event"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/journal"
@@ -102,7 +104,7 @@ func (noPlugins) Resolve(_ context.Context, words []string) (meant []toolset.Mea
 	}
 	return meant, nil
 }
-func (noPlugins) List(context.Context, identity.Principal) ([]Plugin, error) { return nil, nil }
+func (noPlugins) List(context.Context, identity.Principal) ([]rest.Plugin, error) { return nil, nil }
 func (noPlugins) Configure(context.Context, identity.Principal, string, map[string]*string) error {
 	return errNoPlugin
 }
@@ -142,7 +144,7 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	must(err)
 	base, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"), Documents: h.store.Documents(), People: h.store.Users()})
 	must(err)
-	hub := new(Hub)
+	hub := new(event.Hub)
 	records, err := journal.Open(t.Context(), h.store.DB(), journal.Options{Tick: time.Millisecond})
 	must(err)
 	h.turns = turn.New(turn.Config{Records: turn.RecordsOf(h.store), Journal: records, Models: only{model}, Logger: logger,
@@ -152,12 +154,14 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 			}
 			return h.screen(ctx, p, text)
 		},
-		Tools:   func(context.Context, string) ([]tool.Tool, error) { return nil, nil },
-		Changed: func(user, session string) { hub.Publish(user, Event{Topic: "session", ID: session, Change: "updated"}) }})
+		Tools: func(context.Context, string) ([]tool.Tool, error) { return nil, nil },
+		Changed: func(user, session string) {
+			hub.Publish(user, event.Event{Topic: "session", ID: session, Change: "updated"})
+		}})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	h.base = "http://" + ln.Addr().String()
-	cfg := Config{Store: h.store, Turns: h.turns, Knowledge: base, Models: only{model}, Plugins: noPlugins{}, Hub: hub,
+	cfg := Config{Records: rest.RecordsOf(h.store), Doors: h.store.SignIns(), Turns: h.turns, Knowledge: base, Models: only{model}, Plugins: noPlugins{}, Hub: hub,
 		Page: testPage, Version: "test", BaseURL: h.base, LoopbackOnly: true, Logger: logger, After: h.quiet.after}
 	for _, c := range change {
 		c(&cfg)

@@ -6,27 +6,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/catalog"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/llm/trial"
+	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/store/space"
 )
 
 type modelsReply struct {
-	Models  []modelView `json:"models"`
-	Default string      `json:"default"`
-	Looks   bool        `json:"looks"`
+	Models  []rest.ModelView `json:"models"`
+	Default string           `json:"default"`
+	Looks   bool             `json:"looks"`
 }
 
 // manage makes a host's models ones that an operator can change.
 func manage(t *testing.T) func(*Config) {
 	return func(c *Config) {
-		models, err := catalog.New(catalog.Config{Storage: c.Store.Space("models")})
+		kept, err := store.OpenMemory(store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { models.Close() })
+		models, err := catalog.New(catalog.Config{Storage: kept.Space("models")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { models.Close(); _ = kept.Close() })
 		c.Models = models
 	}
 }

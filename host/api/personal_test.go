@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/api/event"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -34,8 +36,8 @@ func (h *testHost) become(name string, operator bool) {
 func TestMemoriesAreWrittenListedChangedAndDeleted(t *testing.T) {
 	h := newHost(t)
 	w := h.dial()
-	type reply struct{ Memory memoryView }
-	type all struct{ Memories []memoryView }
+	type reply struct{ Memory rest.MemoryView }
+	type all struct{ Memories []rest.MemoryView }
 	var tea, again, changed reply
 	h.call("POST", apiRoot+"/memories", `{"text":" I drink tea. "}`, http.StatusCreated, &tea)
 	if tea.Memory.Text != "I drink tea." || tea.Memory.ID == "" || tea.Memory.CreatedAt == "" {
@@ -72,12 +74,12 @@ func TestMemoriesAreWrittenListedChangedAndDeleted(t *testing.T) {
 }
 
 // event waits for the next event that nobody has looked at.
-func (w *wire) event() Event {
+func (w *wire) event() event.Event {
 	w.t.Helper()
 	for len(w.events) == 0 {
 		var head struct {
 			Type string
-			Event
+			event.Event
 		}
 		if err := json.Unmarshal(w.frame(), &head); err != nil {
 			w.t.Fatal(err)
@@ -92,8 +94,8 @@ func (w *wire) event() Event {
 }
 
 type filesReply struct {
-	Files  []fileView     `json:"files"`
-	Failed []failedUpload `json:"failed"`
+	Files  []rest.FileView     `json:"files"`
+	Failed []rest.FailedUpload `json:"failed"`
 }
 
 func (h *testHost) attach(files map[string]string) filesReply {
@@ -124,20 +126,20 @@ func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 		t.Errorf("%+v", file)
 	}
 	h.model.Add(llmtest.Answer().Text("Twelve."))
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", newMessages, sendWithFiles("How deep is it?", file.ID), http.StatusAccepted, &ack)
 	h.waitFor(ack.Run)
 	asked := h.model.Requests()[0].Last().Content
 	if !strings.HasPrefix(asked, "How deep is it?\n\n=== attached file \"harbours.csv\"") || !strings.Contains(asked, "Ålesund;12\n=== end of file "+file.ID) {
 		t.Errorf("the model got %q", asked)
 	}
-	var detail struct{ Messages []messageView }
+	var detail struct{ Messages []rest.MessageView }
 	h.call("GET", apiRoot+"/sessions/"+ack.SessionID, "", http.StatusOK, &detail)
-	want := fileRefView{ID: file.ID, Name: "harbours.csv", MediaType: "text/csv", Bytes: 23}
+	want := rest.FileRefView{ID: file.ID, Name: "harbours.csv", MediaType: "text/csv", Bytes: 23}
 	if files := detail.Messages[0].Files; len(files) != 1 || files[0] != want || len(detail.Messages[1].Files) != 0 {
 		t.Errorf("%+v", detail.Messages)
 	}
-	var whole fileView
+	var whole rest.FileView
 	if h.call("GET", apiRoot+"/files/"+file.ID, "", http.StatusOK, &whole); whole.Text == nil || !strings.Contains(*whole.Text, "Ålesund") {
 		t.Errorf("%+v", whole)
 	}

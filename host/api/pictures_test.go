@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 )
@@ -44,7 +45,7 @@ func TestAPictureIsAttachedSentAndShownToItsOwnerOnly(t *testing.T) {
 	if file.Name != "boat.txt" || file.MediaType != "image/png" || file.Width != 8 || file.Height != 5 || file.Bytes != int64(len(data)) || file.Characters != 0 {
 		t.Errorf("under a lying name: %+v", file)
 	}
-	var whole fileView
+	var whole rest.FileView
 	if h.call("GET", apiRoot+"/files/"+file.ID, "", http.StatusOK, &whole); whole.Text != nil || whole.Width != 8 {
 		t.Errorf("its record: %+v", whole)
 	}
@@ -54,20 +55,20 @@ func TestAPictureIsAttachedSentAndShownToItsOwnerOnly(t *testing.T) {
 		t.Fatalf("%d, %d bytes", res.StatusCode, len(body))
 	}
 	for name, want := range map[string]string{"Content-Type": "image/png", "X-Content-Type-Options": "nosniff",
-		"Content-Security-Policy": picturePolicy, "Cache-Control": "no-store"} {
+		"Content-Security-Policy": rest.PicturePolicy, "Cache-Control": "no-store"} {
 		if value := res.Header.Get(name); value != want {
 			t.Errorf("%s is %q", name, value)
 		}
 	}
 	h.model.Add(llmtest.Answer().Text("I cannot see it."))
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", newMessages, sendWithFiles("What is it?", file.ID), http.StatusAccepted, &ack)
 	h.waitFor(ack.Run)
 	asked := h.model.Requests()[0].Last().Content
 	if !strings.Contains(asked, "image/png, 8 × 5 pixels") || !strings.Contains(asked, "an image that you cannot see ===") {
 		t.Errorf("a model without vision got %q", asked)
 	}
-	var detail struct{ Messages []messageView }
+	var detail struct{ Messages []rest.MessageView }
 	h.call("GET", apiRoot+"/sessions/"+ack.SessionID, "", http.StatusOK, &detail)
 	if files := detail.Messages[0].Files; len(files) != 1 || files[0].MediaType != "image/png" {
 		t.Errorf("%+v", detail.Messages[0])

@@ -8,6 +8,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 )
@@ -15,17 +17,9 @@ import (
 const (
 	// requestHeader carries the id of one request, in and out.
 	requestHeader = "X-Request-ID"
-	// requestKey is where the id of a request is kept.
-	requestKey = "request"
 	// maxRequestID bounds an id that a client chose, in bytes.
 	maxRequestID = 128
 )
-
-// requestOf is the id of the request, for the log and the client.
-func requestOf(c *fiber.Ctx) string {
-	id, _ := c.Locals(requestKey).(string) // "" where track has not run
-	return id
-}
 
 // track gives each request an id, answers its error, and counts and logs it.
 func (s *Server) track(c *fiber.Ctx) error {
@@ -33,7 +27,7 @@ func (s *Server) track(c *fiber.Ctx) error {
 	if !plainID(id) {
 		id = uuid.NewString()
 	}
-	c.Locals(requestKey, id)
+	caller.SetRequest(c, id)
 	c.Set(requestHeader, id)
 	began := s.cfg.Now()
 	if err := c.Next(); err != nil {
@@ -49,7 +43,7 @@ func (s *Server) track(c *fiber.Ctx) error {
 		s.cfg.Metrics.Request(c.Method(), c.Response().StatusCode(), took)
 	}
 	// The query is left out: a sign-in link has its token there.
-	s.cfg.Logger.Info("request", "request", id, "method", c.Method(), "path", clip(c.Path(), 200),
+	s.cfg.Logger.Info("request", "request", id, "method", c.Method(), "path", frame.Clip(c.Path(), 200),
 		"status", c.Response().StatusCode(), "took", took.Round(time.Microsecond))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/metrics"
@@ -55,7 +56,7 @@ func TestSignInTokenStaysOutOfTheLog(t *testing.T) {
 func TestLogTiesRequestAndRun(t *testing.T) {
 	h := newHost(t)
 	h.model.Add(llmtest.Answer().Text("Yes."))
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", newMessages, sendJSONBody("Well?"), http.StatusAccepted, &ack, requestHeader, "ask-1")
 	h.waitFor(ack.Run)
 	h.logs(`msg="a run began" request=ask-1 run=` + ack.Run)

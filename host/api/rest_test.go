@@ -18,6 +18,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/bulkhead-host/bulkhead/host/api/aggregate"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
@@ -40,9 +43,9 @@ func TestWholeAnswerInOneReply(t *testing.T) {
 		t.Errorf("got %+v", m)
 	}
 	var detail struct {
-		Session  sessionView   `json:"session"`
-		Messages []messageView `json:"messages"`
-		Live     []liveRun     `json:"live_runs"`
+		Session  rest.SessionView   `json:"session"`
+		Messages []rest.MessageView `json:"messages"`
+		Live     []frame.LiveRun    `json:"live_runs"`
 	}
 	h.call("GET", apiRoot+"/sessions/"+run.SessionID, "", http.StatusOK, &detail)
 	if len(detail.Messages) != 2 || detail.Messages[1].Text != m.Text || detail.Messages[1].Status != "completed" || detail.Session.Leaf != m.MessageID {
@@ -54,7 +57,7 @@ func TestPostIsIdempotentByKey(t *testing.T) {
 	h := newHost(t)
 	h.model.Add(llmtest.Answer().Text("once"))
 	key := uuid.NewString()
-	var first, again postAck
+	var first, again rest.PostAck
 	h.call("POST", newMessages, `{"text":"What?"}`, http.StatusAccepted, &first, "Idempotency-Key", key)
 	h.call("POST", newMessages, `{"text":"What?"}`, http.StatusAccepted, &again, "Idempotency-Key", key)
 	if first.Run == "" || first.Run != again.Run || first.SessionID != again.SessionID {
@@ -80,8 +83,8 @@ func (h *testHost) waitFor(run string) {
 	}
 }
 
-// sse is an event of an event stream; comments have only Comment.
-type sse struct{ Event, ID, Data, Comment string }
+// sseEvent is an event of an event stream; comments have only Comment.
+type sseEvent struct{ Event, ID, Data, Comment string }
 
 // events reads an event stream.
 type events struct {
@@ -108,13 +111,13 @@ func (h *testHost) events(r *http.Request) *events {
 }
 
 // next returns the next event, the zero value at the end of the stream.
-func (e *events) next() sse {
+func (e *events) next() sseEvent {
 	e.t.Helper()
-	var ev sse
+	var ev sseEvent
 	for {
 		line, err := e.in.ReadString('\n')
 		if err == io.EOF {
-			return sse{}
+			return sseEvent{}
 		}
 		if err != nil {
 			e.t.Fatalf("wait for an event, after %+v: %v", ev, err)
@@ -168,12 +171,12 @@ func TestEventStreamOfARun(t *testing.T) {
 
 	path := apiRoot + "/runs/" + run + "/events"
 	// The run is stored by now, with its neighbouring deltas joined, in another epoch.
-	rest := h.events(h.request("GET", path+"?epoch=1&after=0", "", "Last-Event-ID", last))
-	if ev := rest.next(); ev.Event != "reset" || ev.Data != `{"epoch":2}` {
+	left := h.events(h.request("GET", path+"?epoch=1&after=0", "", "Last-Event-ID", last))
+	if ev := left.next(); ev.Event != "reset" || ev.Data != `{"epoch":2}` {
 		t.Fatalf("after the end came %+v", ev)
 	}
 	var text strings.Builder
-	for ev := rest.next(); ev != (sse{}); ev = rest.next() {
+	for ev := left.next(); ev != (sseEvent{}); ev = left.next() {
 		var p packet.Packet
 		if err := p.UnmarshalJSON([]byte(ev.Data)); err != nil {
 			t.Fatal(err)
@@ -245,27 +248,27 @@ func TestSessionsAreListedRenamedAndDeleted(t *testing.T) {
 	var ids []string
 	for i := range 3 {
 		h.model.Add(llmtest.Answer().Text("fine"))
-		var ack postAck
+		var ack rest.PostAck
 		h.call("POST", newMessages, sendJSONBody(fmt.Sprintf("Question %d", i)), http.StatusAccepted, &ack)
 		h.waitFor(ack.Run)
 		ids = append(ids, ack.SessionID)
 	}
 	type list struct {
-		Sessions []sessionView `json:"sessions"`
-		More     bool          `json:"more"`
+		Sessions []rest.SessionView `json:"sessions"`
+		More     bool               `json:"more"`
 	}
-	var page, rest list
+	var page, left list
 	h.call("GET", apiRoot+"/sessions?limit=2", "", http.StatusOK, &page)
 	if len(page.Sessions) != 2 || !page.More || page.Sessions[0].ID != ids[2] || page.Sessions[0].Title != "Question 2" {
 		t.Fatalf("first page %+v", page)
 	}
-	h.call("GET", apiRoot+"/sessions?limit=2&before="+page.Sessions[1].ID, "", http.StatusOK, &rest)
-	if len(rest.Sessions) != 1 || rest.More || rest.Sessions[0].ID != ids[0] {
-		t.Errorf("second page %+v", rest)
+	h.call("GET", apiRoot+"/sessions?limit=2&before="+page.Sessions[1].ID, "", http.StatusOK, &left)
+	if len(left.Sessions) != 1 || left.More || left.Sessions[0].ID != ids[0] {
+		t.Errorf("second page %+v", left)
 	}
 	path := apiRoot + "/sessions/" + ids[0]
 	h.call("PATCH", path, `{"title":"  Better   name "}`, http.StatusOK, nil)
-	var detail struct{ Session sessionView }
+	var detail struct{ Session rest.SessionView }
 	if h.call("GET", path, "", http.StatusOK, &detail); detail.Session.Title != "Better name" {
 		t.Errorf("title %q", detail.Session.Title)
 	}
@@ -310,8 +313,8 @@ func (h *testHost) upload(files map[string]string, uris ...string) *http.Request
 func TestDocumentsAreTakenFoundReadAndRemoved(t *testing.T) {
 	h := newHost(t)
 	type reply struct {
-		Documents []documentView `json:"documents"`
-		Failed    []failedUpload `json:"failed"`
+		Documents []rest.DocumentView `json:"documents"`
+		Failed    []rest.FailedUpload `json:"failed"`
 	}
 	send := func(r *http.Request) (out reply) {
 		t.Helper()
@@ -332,7 +335,7 @@ func TestDocumentsAreTakenFoundReadAndRemoved(t *testing.T) {
 		t.Errorf("again %+v", again)
 	}
 	id := got.Documents[0].ID
-	var doc documentView
+	var doc rest.DocumentView
 	if h.call("GET", apiRoot+"/documents/"+id, "", http.StatusOK, &doc); doc.Text == nil || !strings.Contains(*doc.Text, "nine hours") {
 		t.Errorf("document %+v", doc)
 	}
@@ -359,7 +362,7 @@ func TestDocumentsAreTakenFoundReadAndRemoved(t *testing.T) {
 
 func TestOversizeAndMalformedBodies(t *testing.T) {
 	h := newHost(t)
-	big := `{"text":"` + strings.Repeat("x", MaxFrameBytes) + `"}`
+	big := `{"text":"` + strings.Repeat("x", frame.MaxBytes) + `"}`
 	h.fails(h.request("POST", newMessages, big), http.StatusRequestEntityTooLarge, fault.TooLarge)
 	h.fails(h.request("POST", newMessages, sendJSONBody(strings.Repeat("x", 300<<10))), http.StatusRequestEntityTooLarge, fault.TooLarge)
 	for _, body := range []string{`{`, `[]`, `{"text":1}`, `{"text":"x","y":1}`, `{"text":"x"} {}`, `{"text":""}`, `{"text":"x","session_id":"s_1"} `} {
@@ -381,7 +384,7 @@ func TestUsersAreTheOperators(t *testing.T) {
 	h.fails(h.request("POST", apiRoot+"/users", `{"name":"ANN"}`), http.StatusConflict, fault.Conflict)
 	h.fails(h.request("POST", apiRoot+"/users", `{"name":"a b"}`), http.StatusBadRequest, fault.Invalid)
 	h.fails(h.request("POST", apiRoot+"/users/bob/link", ""), http.StatusNotFound, "unknown_user")
-	var l Link
+	var l rest.Link
 	h.call("POST", apiRoot+"/users/ann/link", "", http.StatusCreated, &l)
 	if !strings.HasPrefix(l.URL, h.base+"/sign-in?token=") || l.ExpiresAt.IsZero() {
 		t.Fatalf("link %+v", l)
@@ -405,7 +408,7 @@ func TestUsersAreTheOperators(t *testing.T) {
 		t.Errorf("a used link: %d %s", res.StatusCode, page)
 	}
 	h.cookie = c.Value
-	var me struct{ User userView }
+	var me struct{ User rest.UserView }
 	if h.call("GET", apiRoot+"/me", "", http.StatusOK, &me); me.User.Name != "ann" || me.User.Operator {
 		t.Errorf("me %+v", me)
 	}
@@ -417,7 +420,7 @@ func TestUsersAreTheOperators(t *testing.T) {
 	h.call("DELETE", apiRoot+"/users/ann", "", http.StatusNoContent, nil)
 	ann.closes(websocket.StatusPolicyViolation)
 	h.fails(h.request("DELETE", apiRoot+"/users/owner", ""), http.StatusConflict, fault.Conflict)
-	var users struct{ Users []userView }
+	var users struct{ Users []rest.UserView }
 	if h.call("GET", apiRoot+"/users", "", http.StatusOK, &users); len(users.Users) != 1 {
 		t.Errorf("users %+v", users)
 	}
@@ -429,7 +432,7 @@ func TestAUserWithALiveRunIsRemoved(t *testing.T) {
 	owner := h.cookie
 	h.become("ann", false)
 	h.model.Add(llmtest.Answer().Text("one ").Gate(nil))
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", newMessages, sendJSONBody("What?"), http.StatusAccepted, &ack)
 	if err := h.model.WaitRequests(t.Context(), 1); err != nil { // else there may never be one
 		t.Fatal(err)
@@ -449,7 +452,7 @@ func TestAUserWithALiveRunIsRemoved(t *testing.T) {
 func TestNobodyReadsWhatIsAnothers(t *testing.T) {
 	h := newHost(t)
 	h.model.Add(llmtest.Answer().Text("secret"))
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", newMessages, sendJSONBody("What?"), http.StatusAccepted, &ack)
 	h.waitFor(ack.Run)
 	h.become("eve", true)
@@ -470,17 +473,17 @@ func TestEventsReachOtherTabs(t *testing.T) {
 	if r := w.ask(`{"type":"ping"}`); r.Type != "pong" { // the socket is subscribed
 		t.Fatal(r)
 	}
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", newMessages, sendJSONBody("What?"), http.StatusAccepted, &ack)
 	for ev := tab.next(); ; ev = tab.next() {
-		var e Event
+		var e event.Event
 		decode(t, []byte(ev.Data), &e)
 		if e.Topic == "run" && e.ID == ack.Run && e.Change == "started" {
 			break
 		}
 	}
 	h.waitFor(ack.Run)
-	for !slices.ContainsFunc(w.events, func(e Event) bool { return e.Topic == "run" && e.ID == ack.Run }) {
+	for !slices.ContainsFunc(w.events, func(e event.Event) bool { return e.Topic == "run" && e.ID == ack.Run }) {
 		w.write(`{"type":"ping"}`)
 		w.read()
 	}
@@ -501,7 +504,7 @@ func TestLocalListenerActsForAnyUser(t *testing.T) {
 	h.client = &http.Client{Transport: tr, Timeout: patience}
 	defer func() { tr.CloseIdleConnections(); h.client = tcp }()
 	h.cookie, h.base = "", "http://bulkhead"
-	var me struct{ User userView }
+	var me struct{ User rest.UserView }
 	if h.call("GET", apiRoot+"/me", "", http.StatusOK, &me); me.User.Name != "owner" || !me.User.Operator {
 		t.Errorf("me %+v", me)
 	}

@@ -23,7 +23,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
+	"github.com/bulkhead-host/bulkhead/host/api/ask"
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
+	"github.com/bulkhead-host/bulkhead/host/api/refuse"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
+	"github.com/bulkhead-host/bulkhead/host/api/sse"
 	"github.com/bulkhead-host/bulkhead/host/fault"
+	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/metrics"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
@@ -45,12 +52,13 @@ var ErrStopped = errors.New("api: the server was shut down")
 
 // Config is what a Server is made of.
 type Config struct {
-	Store     *store.Store
-	Turns     Turns
-	Knowledge Knowledge
+	Records   rest.Records
+	Doors     Doors
+	Turns     rest.Turns
+	Knowledge rest.Knowledge
 	// Models, where it is a ModelCatalog, can be changed by operators.
-	Models  Models
-	Plugins Plugins
+	Models  rest.Models
+	Plugins rest.Plugins
 	// Page holds the browser client with index.html at its root; nil for none.
 	Page fs.FS
 	// Version is the host's own, for people.
@@ -67,7 +75,7 @@ type Config struct {
 	// "https://chat.example.org".
 	Origins []string
 	// Hub is where changes outside of runs are published; a new one if nil.
-	Hub *Hub
+	Hub *event.Hub
 	// Ready returns why the host cannot serve questions yet; nil, or a nil error,
 	// when it can.
 	Ready func() error
@@ -86,11 +94,21 @@ type Config struct {
 	NewRequestID func() string
 }
 
+// Doors are what people come in by; store.SignIns is the one that serves.
+type Doors interface {
+	RedeemLink(ctx context.Context, token string) (cookie string, user store.User, err error)
+	UserByCookie(ctx context.Context, cookie string) (store.User, error)
+	RevokeCookie(ctx context.Context, p identity.Principal, cookie string) error
+}
+
 // Server serves one host. It is safe for concurrent use.
 type Server struct {
 	cfg     Config
 	app     *fiber.App
-	hub     *Hub
+	hub     *event.Hub
+	rest    *rest.Resources
+	ask     ask.Asker
+	tell    refuse.Teller
 	servers [2]*fasthttp.Server // by origin of the connection: network, local
 
 	// ctx ends when the server is to wait for nobody any more; streams ends before
@@ -115,7 +133,7 @@ func New(cfg Config) *Server {
 		cfg.Logger = slog.Default()
 	}
 	if cfg.Hub == nil {
-		cfg.Hub = new(Hub)
+		cfg.Hub = new(event.Hub)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -137,7 +155,12 @@ func New(cfg Config) *Server {
 		BodyLimit:             maxUploadBytes,
 		ErrorHandler:          s.onError,
 	})
-	s.route()
+	s.rest = rest.New(rest.Config{Records: cfg.Records, Turns: cfg.Turns, Knowledge: cfg.Knowledge, Models: cfg.Models,
+		Plugins: cfg.Plugins, Hub: cfg.Hub, Context: s.ctx, CloseSockets: s.closeSockets, Version: cfg.Version,
+		BaseURL: cfg.BaseURL, Logger: cfg.Logger, Now: cfg.Now, NewRequestID: cfg.NewRequestID,
+		Streams: sse.Streams{Ctx: s.streams, Admit: s.admit, Done: s.wg.Done, After: cfg.After, Log: cfg.Logger}})
+	s.ask, s.tell = ask.New(cfg.Turns, cfg.Records.Messages, cfg.Hub, cfg.Logger), refuse.Teller{Log: cfg.Logger}
+	s.route(s.rest)
 	if cfg.Metrics != nil {
 		cfg.Metrics.Gauge("sockets_live", func() float64 { return float64(s.socketCount()) })
 	}
@@ -201,7 +224,7 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	ctx.SetStatusCode(f.Status())
 	ctx.SetContentType(fiber.MIMEApplicationJSON)
-	body, _ := json.Marshal(faultBody{f}) // strings always encode
+	body, _ := json.Marshal(refuse.Body{Error: f}) // strings always encode
 	ctx.SetBody(body)
 }
 
@@ -216,9 +239,9 @@ func (q quiet) Printf(format string, args ...any) {
 
 // onError turns whatever a handler returned into a reply.
 func (s *Server) onError(c *fiber.Ctx, err error) error {
-	f := *s.faultOf(err, requestOf(c))
-	f.Request = requestOf(c)
-	return sendFault(c, &f)
+	f := *s.tell.Of(err, caller.RequestOf(c))
+	f.Request = caller.RequestOf(c)
+	return refuse.Send(c, &f)
 }
 
 // recoverPanic turns a panic of a handler into a fault, and logs it.
@@ -226,7 +249,12 @@ func (s *Server) recoverPanic() fiber.Handler {
 	return recover.New(recover.Config{
 		EnableStackTrace: true,
 		StackTraceHandler: func(c *fiber.Ctx, p any) {
-			s.cfg.Logger.Error("a handler panicked", "request", requestOf(c), "path", c.Path(), "panic", sprintf("%v", p))
+			s.cfg.Logger.Error("a handler panicked", "request", caller.RequestOf(c), "path", c.Path(), "panic", sprintf("%v", p))
 		},
 	})
+}
+
+// Link makes a one-time sign-in link for a user. It is for operators and the host.
+func (s *Server) Link(ctx context.Context, p identity.Principal, user store.User) (rest.Link, error) {
+	return s.rest.Users.Link(ctx, p, user)
 }

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
 func TestAMessageNamesTheCallsThatAreHeldBack(t *testing.T) {
-	v := viewMessage(turn.Message{Message: store.Message{Role: store.RoleAssistant, Held: []store.Call{{ID: "c2"}, {ID: "c3"}}}})
+	v := rest.ViewMessage(turn.Message{Message: store.Message{Role: store.RoleAssistant, Held: []store.Call{{ID: "c2"}, {ID: "c3"}}}})
 	if !slices.Equal(v.Held, []string{"c2", "c3"}) {
 		t.Errorf("held %v", v.Held)
 	}
@@ -35,7 +36,7 @@ func (two) Tools(context.Context, string) ([]tool.Tool, error) {
 
 func TestToolsSayWhetherTheyReachMemory(t *testing.T) {
 	h := newHost(t, func(c *Config) { c.Plugins = two{} })
-	var list struct{ Tools []toolView }
+	var list struct{ Tools []rest.ToolView }
 	h.call("GET", apiRoot+"/tools", "", http.StatusOK, &list)
 	if len(list.Tools) != 2 || list.Tools[0].Memory || !list.Tools[1].Memory {
 		t.Errorf("%+v", list.Tools)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -18,15 +20,15 @@ func TestALateReaderGetsALongRunInFramesOfBoundedSize(t *testing.T) {
 		answer.Text(fmt.Sprintf("%03d", i) + strings.Repeat("x", 40<<10))
 	}
 	h.model.Add(answer)
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", newMessages, sendJSONBody("What?"), 202, &ack)
 	h.waitFor(ack.Run)
 	w := h.dial()
 	w.write(`{"type":"resume","id":1,"run":"` + ack.Run + `","epoch":1,"after_seq":0}`)
 	var packets []packet.Packet
-	for len(packets) == 0 || !endsRun(packets[len(packets)-1]) {
+	for len(packets) == 0 || !rest.EndsRun(packets[len(packets)-1]) {
 		data := w.frame()
-		if len(data) > maxBatchBytes+64<<10 {
+		if len(data) > frame.MaxBatchBytes+64<<10 {
 			t.Fatalf("a frame of %d bytes", len(data))
 		}
 		var f frameIn
@@ -68,22 +70,22 @@ func TestBatchesKeepOrderAndSize(t *testing.T) {
 		}
 		entries = append(entries, journal.Entry{Seq: int64(i + 1), JSON: data})
 	}
-	entries[3].JSON = []byte(`"` + strings.Repeat("y", 2*maxBatchBytes) + `"`)
+	entries[3].JSON = []byte(`"` + strings.Repeat("y", 2*frame.MaxBatchBytes) + `"`)
 	next := int64(1)
 	for len(entries) > 0 {
-		batch, rest := nextBatch(entries)
+		batch, rest := frame.NextBatch(entries)
 		if len(batch) == 0 {
 			t.Fatal("an empty batch")
 		}
-		frame := packetsFrame(batch)
-		if len(batch) > 1 && len(frame) > maxBatchBytes+64 {
-			t.Errorf("a frame of %d packets has %d bytes", len(batch), len(frame))
+		sent := frame.Packets(batch)
+		if len(batch) > 1 && len(sent) > frame.MaxBatchBytes+64 {
+			t.Errorf("a frame of %d packets has %d bytes", len(batch), len(sent))
 		}
 		var f struct {
 			Type    string
 			Packets []string
 		}
-		decode(t, frame, &f)
+		decode(t, sent, &f)
 		if f.Type != "packets" || len(f.Packets) != len(batch) {
 			t.Errorf("frame %s with %d packets", f.Type, len(f.Packets))
 		}

@@ -10,6 +10,10 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
+	"github.com/bulkhead-host/bulkhead/host/api/sse"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
@@ -17,8 +21,6 @@ import (
 const (
 	// subprotocol is what the client must ask for.
 	subprotocol = "bulkhead.v1"
-	// silence is after how long without a frame a heartbeat goes out.
-	silence = 15 * time.Second
 	// writeLimit is how long a client may take for one frame before it is gone.
 	writeLimit = time.Minute
 	// maxBadFrames is how many bad frames in a row end the connection.
@@ -36,9 +38,9 @@ const (
 type socket struct {
 	srv  *Server
 	conn *websocket.Conn
-	who  caller
+	who  caller.Caller
 	// events are those of the person; the writer hands them on.
-	events *Subscription
+	events *event.Subscription
 	out    chan outgoing
 
 	wg sync.WaitGroup
@@ -60,7 +62,7 @@ type follower struct {
 }
 
 // newSocket returns a socket that hands on events, which the caller closes.
-func newSocket(srv *Server, conn *websocket.Conn, who caller, events *Subscription) *socket {
+func newSocket(srv *Server, conn *websocket.Conn, who caller.Caller, events *event.Subscription) *socket {
 	return &socket{srv: srv, conn: conn, who: who, events: events, out: make(chan outgoing), followed: make(map[string]*follower)}
 }
 
@@ -91,18 +93,18 @@ func (s *socket) read(ctx context.Context) bool {
 		if err != nil && !errors.Is(err, errFrameTooLarge) && !errors.Is(err, errBinaryFrame) {
 			return false
 		}
-		frame, id, f := any(nil), json.RawMessage(nil), (*fault.Error)(nil)
+		got, id, f := any(nil), json.RawMessage(nil), (*fault.Error)(nil)
 		switch {
 		case errors.Is(err, errFrameTooLarge):
 			f = fault.New(fault.TooLarge, "The frame is larger than 1 MiB.")
 		case err != nil:
-			f = invalid("The frame is binary; this protocol has text frames.")
+			f = fault.New(fault.Invalid, "The frame is binary; this protocol has text frames.")
 		default:
-			frame, id, f = decodeFrame(data)
+			got, id, f = frame.Decode(data)
 		}
 		if f == nil {
 			bad = 0
-			s.handle(ctx, id, frame)
+			s.handle(ctx, id, got)
 			continue
 		}
 		bad++
@@ -127,11 +129,11 @@ func (s *socket) readFrame(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(r, MaxFrameBytes+1))
+	data, err := io.ReadAll(io.LimitReader(r, frame.MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > MaxFrameBytes {
+	if len(data) > frame.MaxBytes {
 		n, err := io.Copy(io.Discard, io.LimitReader(r, maxDiscard))
 		if err != nil {
 			return nil, err
@@ -152,7 +154,7 @@ func (s *socket) readFrame(ctx context.Context) ([]byte, error) {
 // heartbeat after silence.
 func (s *socket) write(ctx context.Context) {
 	for {
-		quiet, stop := s.srv.cfg.After(silence)
+		quiet, stop := s.srv.cfg.After(sse.Silence)
 		var err error
 		select {
 		case o := <-s.out:
@@ -183,7 +185,7 @@ func (s *socket) write(ctx context.Context) {
 
 type eventFrame struct {
 	Type string `json:"type"`
-	Event
+	event.Event
 }
 
 func (s *socket) writeFrame(ctx context.Context, frame []byte) error {
@@ -266,8 +268,8 @@ func (s *socket) pump(ctx context.Context, run string, cursor *turn.Cursor) {
 		}
 		for len(entries) > 0 {
 			var batch = entries
-			batch, entries = nextBatch(entries)
-			if !s.send(ctx, outgoing{frame: packetsFrame(batch)}) {
+			batch, entries = frame.NextBatch(entries)
+			if !s.send(ctx, outgoing{frame: frame.Packets(batch)}) {
 				return
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
@@ -26,51 +28,46 @@ type ackFrame struct {
 type attachAck struct {
 	Type      string          `json:"type"`
 	ID        json.RawMessage `json:"id,omitempty"`
-	LiveRuns  []liveRun       `json:"live_runs"`
+	LiveRuns  []frame.LiveRun `json:"live_runs"`
 	LatestRun string          `json:"latest_run,omitempty"`
 }
 
-type liveRun struct {
-	Run   string `json:"run"`
-	Epoch int64  `json:"epoch"`
-}
-
 // handle answers one well-formed frame.
-func (s *socket) handle(ctx context.Context, id json.RawMessage, frame any) {
+func (s *socket) handle(ctx context.Context, id json.RawMessage, got any) {
 	var err error
-	switch f := frame.(type) {
-	case *sendFrame:
-		err = s.handleSend(ctx, id, f.sendBody)
-	case *regenerateFrame:
+	switch f := got.(type) {
+	case *frame.Send:
+		err = s.handleSend(ctx, id, f.SendBody)
+	case *frame.Regenerate:
 		err = s.handleRegenerate(ctx, id, f)
-	case *continueFrame:
+	case *frame.Continue:
 		err = s.handleContinue(ctx, id, f)
-	case *selectFrame:
+	case *frame.Select:
 		err = s.handleSelect(ctx, id, f)
-	case *resumeFrame:
+	case *frame.Resume:
 		err = s.handleResume(ctx, id, f)
-	case *attachFrame:
+	case *frame.Attach:
 		err = s.handleAttach(ctx, id, f)
-	case *detachFrame:
+	case *frame.Detach:
 		s.unfollow(f.Run)
 		s.sendJSON(ctx, ackFrame{Type: "ack", ID: id, Run: f.Run})
-	case *stopFrame:
+	case *frame.Stop:
 		if err = s.srv.cfg.Turns.Stop(ctx, s.who.Principal, f.Run, f.ModelIndex); err == nil {
 			s.sendJSON(ctx, ackFrame{Type: "ack", ID: id, Run: f.Run})
 		}
-	case *pingFrame:
+	case *frame.Ping:
 		s.sendJSON(ctx, ackFrame{Type: "pong", ID: id})
 	}
 	if err != nil {
-		s.nack(ctx, id, s.srv.faultOf(err, s.who.request))
+		s.nack(ctx, id, s.srv.tell.Of(err, s.who.Request))
 	}
 }
 
-func (s *socket) handleSend(ctx context.Context, id json.RawMessage, body sendBody) error {
+func (s *socket) handleSend(ctx context.Context, id json.RawMessage, body frame.SendBody) error {
 	if err := s.room(""); err != nil {
 		return err
 	}
-	ack, err := s.srv.startSend(ctx, s.who, body)
+	ack, err := s.srv.ask.Send(ctx, s.who, body)
 	if err != nil {
 		return err
 	}
@@ -78,11 +75,11 @@ func (s *socket) handleSend(ctx context.Context, id json.RawMessage, body sendBo
 		UserMessageID: ack.UserMessageID, MessageIDs: ack.MessageIDs, Text: ack.Text})
 }
 
-func (s *socket) handleRegenerate(ctx context.Context, id json.RawMessage, f *regenerateFrame) error {
+func (s *socket) handleRegenerate(ctx context.Context, id json.RawMessage, f *frame.Regenerate) error {
 	if err := s.room(""); err != nil {
 		return err
 	}
-	ack, err := s.srv.startRegenerate(ctx, s.who, f.RequestID, f.MessageID, f.Models)
+	ack, err := s.srv.ask.Regenerate(ctx, s.who, f.RequestID, f.MessageID, f.Models)
 	if err != nil {
 		return err
 	}
@@ -110,9 +107,9 @@ func (s *socket) begin(ctx context.Context, ack turn.Ack, reply ackFrame) error 
 	return nil
 }
 
-func (s *socket) handleResume(ctx context.Context, id json.RawMessage, f *resumeFrame) error {
+func (s *socket) handleResume(ctx context.Context, id json.RawMessage, f *frame.Resume) error {
 	if f.AfterSeq < 0 {
-		return invalid("after_seq must not be negative.")
+		return fault.New(fault.Invalid, "after_seq must not be negative.")
 	}
 	if err := s.room(f.Run); err != nil {
 		return err
@@ -132,25 +129,25 @@ func (s *socket) handleResume(ctx context.Context, id json.RawMessage, f *resume
 func (s *socket) room(run string) error {
 	s.sweep()
 	if _, again := s.followed[run]; !again && len(s.followed) >= maxFollowed {
-		return invalid("This connection follows too many runs. Detach from one first.")
+		return fault.New(fault.Invalid, "This connection follows too many runs. Detach from one first.")
 	}
 	return nil
 }
 
-func (s *socket) handleAttach(ctx context.Context, id json.RawMessage, f *attachFrame) error {
+func (s *socket) handleAttach(ctx context.Context, id json.RawMessage, f *frame.Attach) error {
 	runs, latest, err := s.srv.cfg.Turns.Live(ctx, s.who.Principal, f.SessionID)
 	if err != nil {
 		return err
 	}
-	s.sendJSON(ctx, attachAck{"ack", id, liveRuns(runs), latest})
+	s.sendJSON(ctx, attachAck{"ack", id, frame.LiveRuns(runs), latest})
 	return nil
 }
 
-func (s *socket) handleSelect(ctx context.Context, id json.RawMessage, f *selectFrame) error {
+func (s *socket) handleSelect(ctx context.Context, id json.RawMessage, f *frame.Select) error {
 	if err := s.room(""); err != nil {
 		return err
 	}
-	ack, runs, err := s.srv.selectMessage(ctx, s.who, f.RequestID, f.MessageID)
+	ack, runs, err := s.srv.ask.Select(ctx, s.who, f.RequestID, f.MessageID)
 	if err != nil {
 		return err
 	}
@@ -161,21 +158,13 @@ func (s *socket) handleSelect(ctx context.Context, id json.RawMessage, f *select
 	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID, MessageID: f.MessageID})
 }
 
-func (s *socket) handleContinue(ctx context.Context, id json.RawMessage, f *continueFrame) error {
+func (s *socket) handleContinue(ctx context.Context, id json.RawMessage, f *frame.Continue) error {
 	if err := s.room(""); err != nil {
 		return err
 	}
-	ack, err := s.srv.startContinue(ctx, s.who, f.RequestID, f.MessageID)
+	ack, err := s.srv.ask.Continue(ctx, s.who, f.RequestID, f.MessageID)
 	if err != nil {
 		return err
 	}
 	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID, MessageID: f.MessageID})
-}
-
-func liveRuns(runs []turn.LiveRun) []liveRun {
-	out := make([]liveRun, 0, len(runs))
-	for _, r := range runs {
-		out = append(out, liveRun{r.Run, r.Epoch})
-	}
-	return out
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"github.com/bulkhead-host/bulkhead/host/api/event"
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/llm/llmtest"
@@ -26,7 +29,7 @@ type wire struct {
 	conn *websocket.Conn
 	// packets are those that came while something else was waited for.
 	packets []packet.Packet
-	events  []Event
+	events  []event.Event
 	// came counts the frames that were read, and last is the latest of them.
 	came int
 	last []byte
@@ -42,7 +45,7 @@ type frameIn struct {
 	SessionID     string          `json:"session_id"`
 	UserMessageID string          `json:"user_message_id"`
 	MessageID     string          `json:"message_id"`
-	LiveRuns      []liveRun       `json:"live_runs"`
+	LiveRuns      []frame.LiveRun `json:"live_runs"`
 	LatestRun     string          `json:"latest_run"`
 	Text          string          `json:"text"`
 	Packets       []packet.Packet `json:"packets"`
@@ -67,19 +70,19 @@ func (o toldOf) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func TestAChangeRightAfterTheHandshakeReachesTheClient(t *testing.T) {
-	var hub *Hub
+	var hub *event.Hub
 	h := newHost(t, func(c *Config) {
 		hub = c.Hub
 		// The handshake is answered by then, so the client may have fetched already.
 		c.Logger = slog.New(toldOf{c.Logger.Handler(), "a socket opened", func() {
-			hub.Broadcast(Event{Topic: "agent", ID: "early", Change: "created"})
+			hub.Broadcast(event.Event{Topic: "agent", ID: "early", Change: "created"})
 		}})
 	})
 	w := h.dial()
 	if pong := w.ask(`{"type":"ping","id":1}`); pong.Type != "pong" {
 		t.Fatalf("%+v", pong)
 	}
-	hub.Broadcast(Event{Topic: "agent", ID: "late", Change: "created"})
+	hub.Broadcast(event.Event{Topic: "agent", ID: "late", Change: "created"})
 	if first := w.event(); first.ID != "early" {
 		t.Errorf("the first event is %+v", first)
 	}
@@ -137,7 +140,7 @@ func (w *wire) next() ([]byte, error) {
 	defer cancel()
 	_, data, err := w.conn.Read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("after %d frames, the last %s: %w", w.came, clip(string(w.last), 300), err)
+		return nil, fmt.Errorf("after %d frames, the last %s: %w", w.came, frame.Clip(string(w.last), 300), err)
 	}
 	w.came, w.last = w.came+1, data
 	return data, nil
@@ -178,7 +181,7 @@ func (w *wire) read() frameIn {
 		if f.Type != "event" {
 			return f
 		}
-		var e Event
+		var e event.Event
 		if err := json.Unmarshal(data, &e); err != nil {
 			// The id of an event is a string, as that of frames is not always.
 			w.t.Fatal(err)
@@ -266,7 +269,7 @@ func TestSendAnswersWithAckBeforePackets(t *testing.T) {
 	if ack.Type != "ack" || string(ack.ID) != `"a1"` || ack.Run == "" || ack.Epoch != 1 || ack.SessionID == "" || ack.UserMessageID == "" {
 		t.Fatalf("the first frame is %+v", ack)
 	}
-	packets := w.until(endsRun)
+	packets := w.until(rest.EndsRun)
 	checkSeq(t, packets, 0)
 	if got := textOf(packets); got != "The answer." {
 		t.Errorf("text %q", got)
@@ -289,13 +292,13 @@ func TestAnAckHasTheTextThatIsStoredWhereItIsNotWhatWasSent(t *testing.T) {
 		if ack := w.read(); ack.Type != "ack" || ack.Text != want {
 			t.Errorf("%q: the first frame is %+v", text, ack)
 		}
-		w.until(endsRun)
+		w.until(rest.EndsRun)
 	}
 	w.write(sendFrameText("a2", "forbidden"))
 	if nack := w.read(); nack.Type != "nack" || nack.Error.Code != "refused" || nack.Error.Message != "Such messages are not taken here." {
 		t.Errorf("the frame is %+v", nack)
 	}
-	var ack postAck
+	var ack rest.PostAck
 	h.call("POST", apiRoot+"/sessions/new/messages", `{"request_id":"`+uuid.NewString()+`","text":"4711"}`, http.StatusAccepted, &ack)
 	if ack.Text != "[number]" {
 		t.Errorf("the reply is %+v", ack)
@@ -318,7 +321,7 @@ func TestSameRequestAttachesAgainFromTheStart(t *testing.T) {
 	checkSeq(t, second.until(says("one")), 0)
 	close(gate)
 	for _, w := range []*wire{first, second} {
-		w.until(endsRun)
+		w.until(rest.EndsRun)
 	}
 	changed := strings.Replace(frame, "What?", "Who?", 1)
 	if nack := second.ask(changed); nack.Type != "nack" || nack.Error.Code != fault.Conflict {
@@ -349,16 +352,16 @@ func TestResumeGoesOnWhereTheClientWas(t *testing.T) {
 		t.Fatalf("resume got %+v", r)
 	}
 	close(gate)
-	rest := w.until(endsRun)
-	checkSeq(t, rest, last)
-	if got := textOf(seen) + textOf(rest); got != "one two" {
+	left := w.until(rest.EndsRun)
+	checkSeq(t, left, last)
+	if got := textOf(seen) + textOf(left); got != "one two" {
 		t.Errorf("text over both connections is %q", got)
 	}
 	// Another epoch: everything from the start, as it is stored by now.
 	if r := resume(7, 3); !r.Reset || r.Epoch != 2 {
 		t.Fatalf("resume in another epoch got %+v", r)
 	}
-	checkSeq(t, w.until(endsRun), 0)
+	checkSeq(t, w.until(rest.EndsRun), 0)
 }
 
 func TestStopEndsTheRun(t *testing.T) {
@@ -372,7 +375,7 @@ func TestStopEndsTheRun(t *testing.T) {
 			t.Fatalf("stop got %+v", r)
 		}
 	}
-	packets := w.until(endsRun)
+	packets := w.until(rest.EndsRun)
 	if stop := packets[len(packets)-1].Obj.(packet.Stop); stop.Reason != packet.StopUserCancelled {
 		t.Errorf("the run stopped with %s", stop.Reason)
 	}
@@ -389,7 +392,7 @@ func TestOneLiveRunPerSession(t *testing.T) {
 		t.Errorf("a second send got %+v", nack)
 	}
 	close(gate)
-	w.until(endsRun)
+	w.until(rest.EndsRun)
 }
 
 func TestDetachLetsTheRunGoOn(t *testing.T) {
@@ -405,7 +408,7 @@ func TestDetachLetsTheRunGoOn(t *testing.T) {
 	close(gate)
 	other := h.dial()
 	other.ask(`{"type":"resume","id":1,"run":"` + ack.Run + `","epoch":1,"after_seq":0}`)
-	if got := textOf(other.until(endsRun)); got != "one two" {
+	if got := textOf(other.until(rest.EndsRun)); got != "one two" {
 		t.Errorf("the run's text is %q", got)
 	}
 	if r := w.ask(`{"type":"ping","id":3}`); r.Type != "pong" || len(w.packets) != 0 {
@@ -431,7 +434,7 @@ func TestBadFramesGetANackThenAClose(t *testing.T) {
 		{"odd id", `{"type":"ping","id":{}}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"invalid UTF-8", "{\"type\":\"\xff\"}", fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"binary", `{"type":"ping"}`, fault.Invalid, websocket.MessageBinary, websocket.StatusPolicyViolation},
-		{"too large", `{"type":"ping","id":"` + strings.Repeat("x", MaxFrameBytes) + `"}`, fault.TooLarge, websocket.MessageText, websocket.StatusMessageTooBig},
+		{"too large", `{"type":"ping","id":"` + strings.Repeat("x", frame.MaxBytes) + `"}`, fault.TooLarge, websocket.MessageText, websocket.StatusMessageTooBig},
 	}
 	h := newHost(t)
 	for _, test := range tests {
@@ -468,7 +471,7 @@ func TestRefusalsOfWellFormedFrames(t *testing.T) {
 	h := newHost(t)
 	w := h.dial()
 	id := uuid.NewString()
-	for frame, code := range map[string]fault.Code{
+	for asked, code := range map[string]fault.Code{
 		`{"type":"send","text":"x"}`:                                                              fault.Invalid,
 		`{"type":"send","request_id":"` + id + `","text":" "}`:                                    fault.Invalid,
 		`{"type":"send","request_id":"` + id + `","text":"x","session_id":"s_none"}`:              "unknown_session",
@@ -485,8 +488,8 @@ func TestRefusalsOfWellFormedFrames(t *testing.T) {
 		`{"type":"attach","session_id":"s_none"}`:                                                 "unknown_session",
 		`{"type":"stop","run":"r_none"}`:                                                          "unknown_run",
 	} {
-		if nack := w.ask(frame); nack.Type != "nack" || nack.Error.Code != code {
-			t.Errorf("%s got %s %+v, want %s", clip(frame, 120), nack.Type, nack.Error, code)
+		if nack := w.ask(asked); nack.Type != "nack" || nack.Error.Code != code {
+			t.Errorf("%s got %s %+v, want %s", frame.Clip(asked, 120), nack.Type, nack.Error, code)
 		}
 	}
 }
@@ -532,11 +535,11 @@ func TestFragmentedAndEmptyFramesAndPings(t *testing.T) {
 func TestLargestFrameIsTaken(t *testing.T) {
 	h := newHost(t)
 	w := h.dial()
-	frame := `{"type":"ping","id":1` + strings.Repeat(" ", MaxFrameBytes-22) + `}`
-	if len(frame) != MaxFrameBytes {
-		t.Fatal(len(frame))
+	largest := `{"type":"ping","id":1` + strings.Repeat(" ", frame.MaxBytes-22) + `}`
+	if len(largest) != frame.MaxBytes {
+		t.Fatal(len(largest))
 	}
-	if f := w.ask(frame); f.Type != "pong" {
+	if f := w.ask(largest); f.Type != "pong" {
 		t.Errorf("a frame of 1 MiB got %+v", f)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolset"
@@ -43,13 +44,13 @@ func (searchTool) Call(context.Context, tool.Invocation) (tool.Result, error) {
 // set up before there were identities.
 func TestToolsGoByIdentityAndByName(t *testing.T) {
 	h := newHost(t, func(c *Config) { c.Plugins = searches{} })
-	var tools struct{ Tools []toolView }
+	var tools struct{ Tools []rest.ToolView }
 	h.call("GET", apiRoot+"/tools", "", http.StatusOK, &tools)
 	id, name := "search/internal_search", "internal_search"
 	if len(tools.Tools) != 1 || tools.Tools[0].ID != id || tools.Tools[0].Name != name {
 		t.Errorf("%+v", tools)
 	}
-	var made struct{ Agent agentView }
+	var made struct{ Agent rest.AgentView }
 	body := `{"name":"New","tools":["internal_search","search/internal_search","sundial"]}`
 	h.call("POST", apiRoot+"/agents", body, http.StatusCreated, &made)
 	kept, err := h.store.Agents().Get(t.Context(), anOperator, made.Agent.ID)
@@ -59,7 +60,7 @@ func TestToolsGoByIdentityAndByName(t *testing.T) {
 	if _, err := h.store.Agents().Create(t.Context(), anOperator, store.Agent{Name: "Old", Tools: []string{name}}); err != nil {
 		t.Fatal(err)
 	}
-	var all struct{ Agents []agentView }
+	var all struct{ Agents []rest.AgentView }
 	h.call("GET", apiRoot+"/agents", "", http.StatusOK, &all)
 	for i, want := range [][2][]string{
 		{{id, "sundial"}, {name, "sundial"}},

@@ -7,6 +7,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 )
 
@@ -16,8 +17,8 @@ func (s *Server) webSocket(c *fiber.Ctx) error {
 	if !c.Context().IsGet() || c.Get(fiber.HeaderUpgrade) == "" {
 		return fault.Of(fault.UpgradeRequired)
 	}
-	who := whoOf(c)
-	if err := mayWatch(who); err != nil {
+	who := caller.Of(c)
+	if err := who.MayWatch(); err != nil {
 		return err
 	}
 	if !s.admit() {
@@ -32,7 +33,7 @@ func (s *Server) webSocket(c *fiber.Ctx) error {
 	return nil
 }
 
-func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
+func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller.Caller) {
 	// Before the handshake is answered: a client fetches when it is open, and what
 	// changes after that must reach it.
 	events := s.hub.Subscribe(who.UserID())
@@ -59,15 +60,15 @@ func (s *Server) upgrade(raw net.Conn, request *http.Request, who caller) {
 	}
 	defer s.leave(k)
 	// Whoever signed out before the socket was remembered has not closed it.
-	if who.cookie != "" {
-		if _, err := s.cfg.Store.SignIns().UserByCookie(s.ctx, who.cookie); err != nil {
+	if who.Cookie != "" {
+		if _, err := s.cfg.Doors.UserByCookie(s.ctx, who.Cookie); err != nil {
 			conn.Close(closeCode(fault.SignedOut), "signed out")
 			return
 		}
 	}
-	s.cfg.Logger.Info("a socket opened", "request", who.request, "user", who.UserID())
+	s.cfg.Logger.Info("a socket opened", "request", who.Request, "user", who.UserID())
 	k.serve(s.ctx)
-	s.cfg.Logger.Info("a socket closed", "request", who.request, "user", who.UserID())
+	s.cfg.Logger.Info("a socket closed", "request", who.Request, "user", who.UserID())
 }
 
 // enter remembers a socket, so that it can be closed, unless it came too late.
@@ -96,7 +97,7 @@ func (s *Server) leave(k *socket) {
 
 // closeSockets closes the sockets of the callers that which picks. Each closes
 // by itself; Shutdown waits for them.
-func (s *Server) closeSockets(which func(caller) bool) {
+func (s *Server) closeSockets(which func(caller.Caller) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range s.sockets {

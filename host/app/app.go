@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/bulkhead-host/bulkhead/host/api"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/identity"
@@ -79,7 +81,7 @@ type App struct {
 	Models    *catalog.Catalog
 	Plugins   *plugin.Manager
 	Turns     *turn.Service
-	Hub       *api.Hub
+	Hub       *event.Hub
 	Metrics   *metrics.Set
 
 	engine *engine.Engine
@@ -108,7 +110,7 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{options: o, Hub: new(api.Hub), Metrics: metrics.New(nil), ready: make(chan struct{}), stop: func() {}}
+	a := &App{options: o, Hub: new(event.Hub), Metrics: metrics.New(nil), ready: make(chan struct{}), stop: func() {}}
 	for _, open := range []func(context.Context) error{a.openStore, a.openEngine, a.openEgress, a.openKnowledge, a.openPlugins, a.openModels, a.openTurns} {
 		if err := open(ctx); err != nil {
 			return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
@@ -187,10 +189,12 @@ func (a *App) openPlugins(ctx context.Context) error {
 			Storage:    a.Store.Space("plugin"),
 			Workspaces: files.NewKept(filepath.Join(a.options.DataDir, workspaceDir), time.Now),
 			MemoryChanged: func(user, memory, change string) {
-				a.Hub.Publish(user, api.Event{Topic: api.TopicMemory, ID: memory, Change: change})
+				a.Hub.Publish(user, event.Event{Topic: event.TopicMemory, ID: memory, Change: change})
 			},
 		},
-		Changed: func(plugin string) { a.Hub.Broadcast(api.Event{Topic: api.TopicPlugin, ID: plugin, Change: "updated"}) },
+		Changed: func(plugin string) {
+			a.Hub.Broadcast(event.Event{Topic: event.TopicPlugin, ID: plugin, Change: "updated"})
+		},
 	})
 	if err != nil {
 		return err
@@ -228,7 +232,7 @@ func (a *App) openTurns(ctx context.Context) error {
 		Records: turn.RecordsOf(a.Store), Journal: records, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened,
 		Logger: a.options.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
-			a.Hub.Publish(user, api.Event{Topic: api.TopicSession, ID: session, Change: "updated"})
+			a.Hub.Publish(user, event.Event{Topic: event.TopicSession, ID: session, Change: "updated"})
 		},
 	})
 	a.onClose(a.Turns.Close)
@@ -340,7 +344,7 @@ type Door struct {
 // Server returns a server of this host. The caller shuts it down before Close.
 func (a *App) Server(d Door) *api.Server {
 	return api.New(api.Config{
-		Store: a.Store, Turns: a.Turns, Knowledge: a.Knowledge, Models: a.Models, Plugins: installed{a}, Hub: a.Hub,
+		Records: rest.RecordsOf(a.Store), Doors: a.Store.SignIns(), Turns: a.Turns, Knowledge: a.Knowledge, Models: a.Models, Plugins: installed{a}, Hub: a.Hub,
 		Page: web.Dist, Version: a.options.Version, BaseURL: d.BaseURL, LoopbackOnly: d.LoopbackOnly,
 		Hosts: hostsOf(a.options.Config.AllowedOrigins), Origins: a.options.Config.AllowedOrigins, Ready: a.isReady, SignedIn: a.signedIn, Metrics: a.Metrics, Logger: a.options.Logger,
 	})

@@ -5,7 +5,7 @@ import (
 	"context"
 	"net/url"
 
-	"github.com/bulkhead-host/bulkhead/host/api"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/plugin"
 	"github.com/bulkhead-host/bulkhead/host/store/space"
@@ -27,7 +27,7 @@ func (i installed) Resolve(ctx context.Context, words []string) ([]toolset.Meant
 }
 
 // List implements api.Plugins.
-func (i installed) List(ctx context.Context, p identity.Principal) ([]api.Plugin, error) {
+func (i installed) List(ctx context.Context, p identity.Principal) ([]rest.Plugin, error) {
 	if err := i.app.awaitBuiltins(ctx); err != nil {
 		return nil, err
 	}
@@ -39,24 +39,24 @@ func (i installed) List(ctx context.Context, p identity.Principal) ([]api.Plugin
 	if err != nil {
 		return nil, err
 	}
-	out := make([]api.Plugin, 0, len(list))
+	out := make([]rest.Plugin, 0, len(list))
 	for _, d := range list {
-		shown := api.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
-			Builtin: d.Builtin, Enabled: d.Enabled, Dynamic: d.Dynamic, Tools: []api.PluginTool{}, Held: []api.HeldTool{}, HeldDigest: d.HeldDigest,
-			Config: d.Config, Grants: []api.Grant{}}
+		shown := rest.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
+			Builtin: d.Builtin, Enabled: d.Enabled, Dynamic: d.Dynamic, Tools: []rest.PluginTool{}, Held: []rest.HeldTool{}, HeldDigest: d.HeldDigest,
+			Config: d.Config, Grants: []rest.Grant{}}
 		for _, h := range d.Held {
 			held := heldTool(h)
 			held.ID = tool.ID(d.Name, h.Name)
 			shown.Held = append(shown.Held, held)
 		}
 		for _, t := range d.Tools {
-			shown.Tools = append(shown.Tools, api.PluginTool{
+			shown.Tools = append(shown.Tools, rest.PluginTool{
 				ID: t.ID, Name: cmp.Or(names[t.ID], t.Name), Title: t.Title, Description: t.Description,
 				Labels: append([]string{}, t.Labels...),
 			})
 		}
 		for _, g := range d.Grants {
-			grant := api.Grant{Capability: g.Capability, Mode: string(g.Mode), Summary: g.Sentence}
+			grant := rest.Grant{Capability: g.Capability, Mode: string(g.Mode), Summary: g.Sentence}
 			shown.Grants = append(shown.Grants, grant)
 		}
 		out = append(out, shown)
@@ -64,8 +64,8 @@ func (i installed) List(ctx context.Context, p identity.Principal) ([]api.Plugin
 	return out, nil
 }
 
-func heldTool(h plugin.HeldTool) api.HeldTool {
-	out := api.HeldTool{Name: h.Name, Title: h.Title, Description: h.Description, InputSchema: h.InputSchema, OutputSchema: h.OutputSchema}
+func heldTool(h plugin.HeldTool) rest.HeldTool {
+	out := rest.HeldTool{Name: h.Name, Title: h.Title, Description: h.Description, InputSchema: h.InputSchema, OutputSchema: h.OutputSchema}
 	if h.Before != nil {
 		before := heldTool(*h.Before)
 		out.Before = &before

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bulkhead-host/bulkhead/host/api"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 )
 
 // tellHeld says which plugins have tools that wait for somebody to look at them.
-func tellHeld(o Options, plugins []api.Plugin) {
+func tellHeld(o Options, plugins []rest.Plugin) {
 	for _, p := range plugins {
 		if len(p.Held) > 0 {
 			printf(o.Err, "Held until somebody has looked at them: tools of %s. See them with: bulkhead plugin held %s\n", p.Name, p.Name)
@@ -22,19 +22,19 @@ func tellHeld(o Options, plugins []api.Plugin) {
 }
 
 // findPlugin returns an installed plugin.
-func findPlugin(ctx context.Context, c *Client, name string) (api.Plugin, error) {
+func findPlugin(ctx context.Context, c *Client, name string) (rest.Plugin, error) {
 	var reply struct {
-		Plugins []api.Plugin `json:"plugins"`
+		Plugins []rest.Plugin `json:"plugins"`
 	}
 	if err := c.call(ctx, http.MethodGet, "/plugins", nil, &reply); err != nil {
-		return api.Plugin{}, err
+		return rest.Plugin{}, err
 	}
 	for _, p := range reply.Plugins {
 		if p.Name == name {
 			return p, nil
 		}
 	}
-	return api.Plugin{}, fmt.Errorf("no plugin %q is installed; plugin list names those that are", name)
+	return rest.Plugin{}, fmt.Errorf("no plugin %q is installed; plugin list names those that are", name)
 }
 
 // HeldTools shows the tools of a plugin that are held, each beside what was seen of it. With
@@ -54,9 +54,9 @@ func HeldTools(ctx context.Context, o Options, c *Client, name, accept string) e
 	}
 	if o.JSON {
 		return writeJSON(o.Out, struct {
-			Held   []api.HeldTool `json:"held"`
-			Digest string         `json:"held_digest"`
-		}{append([]api.HeldTool{}, p.Held...), p.HeldDigest})
+			Held   []rest.HeldTool `json:"held"`
+			Digest string          `json:"held_digest"`
+		}{append([]rest.HeldTool{}, p.Held...), p.HeldDigest})
 	}
 	if len(p.Held) == 0 {
 		printf(o.Err, "No tool of %s is held.\n", name)
@@ -77,7 +77,7 @@ func HeldTools(ctx context.Context, o Options, c *Client, name, accept string) e
 }
 
 // showTool writes what a model reads of a tool.
-func showTool(o Options, h api.HeldTool) {
+func showTool(o Options, h rest.HeldTool) {
 	if h.Title != "" {
 		printf(o.Out, "  title   %s\n", h.Title)
 	}
@@ -122,7 +122,7 @@ func ConfigurePlugin(ctx context.Context, o Options, c *Client, name string, set
 	if err != nil {
 		return err
 	}
-	defer tellHeld(o, []api.Plugin{p})
+	defer tellHeld(o, []rest.Plugin{p})
 	if o.JSON {
 		return writeJSON(o.Out, map[string]any{"config": p.Config})
 	}

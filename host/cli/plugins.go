@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkhead-host/bulkhead/host/api"
+	"github.com/bulkhead-host/bulkhead/host/api/rest"
 	"github.com/bulkhead-host/bulkhead/host/app"
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/plugintool"
@@ -28,7 +28,7 @@ const maxModuleBytes = 256 << 20
 // ListPlugins lists what is installed.
 func ListPlugins(ctx context.Context, o Options, c *Client) error {
 	var reply struct {
-		Plugins []api.Plugin `json:"plugins"`
+		Plugins []rest.Plugin `json:"plugins"`
 	}
 	if err := c.call(ctx, http.MethodGet, "/plugins", nil, &reply); err != nil {
 		return err

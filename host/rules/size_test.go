@@ -15,12 +15,6 @@ func TestPackagesAndTypesKeepTheirSize(t *testing.T) {
 	for _, sentence := range broken {
 		t.Error(sentence)
 	}
-	for name := range large {
-		folder, _, _ := strings.Cut(name, ".")
-		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(folder))); err != nil {
-			t.Errorf("the exception %s is gone: %v", name, err)
-		}
-	}
 }
 
 func TestWhatIsTooLargeIsFound(t *testing.T) {

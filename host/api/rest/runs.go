@@ -1,4 +1,4 @@
-package api
+package rest
 
 import (
 	"context"
@@ -8,22 +8,23 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/packet"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
 // runOf returns the run of the address.
-func (s *Server) runOf(c *fiber.Ctx) (store.Run, error) {
-	run, err := s.cfg.Store.Runs().Get(s.ctx, whoOf(c).Principal, c.Params("run"))
+func (s runs) runOf(c *fiber.Ctx) (store.Run, error) {
+	run, err := s.cfg.Records.Runs.Get(s.cfg.Context, caller.Of(c).Principal, c.Params("run"))
 	if errors.Is(err, store.ErrNotFound) {
 		return run, fault.Of(fault.UnknownRun)
 	}
 	return run, err
 }
 
-// getRun says where a run stands.
-func (s *Server) getRun(c *fiber.Ctx) error {
+// Get says where a run stands.
+func (s runs) Get(c *fiber.Ctx) error {
 	run, err := s.runOf(c)
 	if err != nil {
 		return err
@@ -37,8 +38,8 @@ func (s *Server) getRun(c *fiber.Ctx) error {
 	}{run.ID, run.Epoch, run.Session, run.Live(), run.StopReason})
 }
 
-// stopRun stops a run, or one model of it.
-func (s *Server) stopRun(c *fiber.Ctx) error {
+// Stop stops a run, or one model of it.
+func (s runs) Stop(c *fiber.Ctx) error {
 	var b struct {
 		ModelIndex *int `json:"model_index"`
 	}
@@ -48,14 +49,14 @@ func (s *Server) stopRun(c *fiber.Ctx) error {
 		}
 	}
 	run := c.Params("run")
-	if err := s.cfg.Turns.Stop(s.ctx, whoOf(c).Principal, run, b.ModelIndex); err != nil {
+	if err := s.cfg.Turns.Stop(s.cfg.Context, caller.Of(c).Principal, run, b.ModelIndex); err != nil {
 		return err
 	}
 	return c.JSON(fiber.Map{"run": run})
 }
 
-// runPackets returns what there is of a run by now, without waiting for more.
-func (s *Server) runPackets(c *fiber.Ctx) error {
+// Packets returns what there is of a run by now, without waiting for more.
+func (s runs) Packets(c *fiber.Ctx) error {
 	after, err := queryInt(c, "after", 0)
 	if err != nil {
 		return err
@@ -64,11 +65,11 @@ func (s *Server) runPackets(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	cursor, err := s.cfg.Turns.Open(s.ctx, whoOf(c).Principal, run.ID, 0, after)
+	cursor, err := s.cfg.Turns.Open(s.cfg.Context, caller.Of(c).Principal, run.ID, 0, after)
 	if err != nil {
 		return err
 	}
-	now, cancel := context.WithCancel(s.ctx)
+	now, cancel := context.WithCancel(s.cfg.Context)
 	cancel() // a cursor hands out what is there before it looks at the context
 	entries, err := cursor.Next(now)
 	ended := errors.Is(err, io.EOF)
@@ -78,7 +79,7 @@ func (s *Server) runPackets(c *fiber.Ctx) error {
 	packets := make([]json.RawMessage, 0, len(entries))
 	for _, e := range entries {
 		packets = append(packets, e.JSON)
-		ended = endsRun(e.Packet)
+		ended = EndsRun(e.Packet)
 	}
 	return c.JSON(struct {
 		Run     string            `json:"run"`
@@ -88,14 +89,14 @@ func (s *Server) runPackets(c *fiber.Ctx) error {
 	}{run.ID, cursor.Epoch, packets, ended})
 }
 
-// endsRun tells whether p is the last packet of its run.
-func endsRun(p packet.Packet) bool {
+// EndsRun tells whether p is the last packet of its run.
+func EndsRun(p packet.Packet) bool {
 	_, stop := p.Obj.(packet.Stop)
 	return stop && p.Placement.ModelIndex == nil
 }
 
-// runEvents streams a run from where the client is.
-func (s *Server) runEvents(c *fiber.Ctx) error {
+// Events streams a run from where the client is.
+func (s runs) Events(c *fiber.Ctx) error {
 	epoch, after, known, err := cursorOf(c)
 	if err != nil {
 		return err
@@ -110,9 +111,9 @@ func (s *Server) runEvents(c *fiber.Ctx) error {
 	if run.Told(epoch, after) {
 		return c.SendStatus(fiber.StatusNoContent)
 	}
-	cursor, err := s.cfg.Turns.Open(s.ctx, whoOf(c).Principal, run.ID, epoch, after)
+	cursor, err := s.cfg.Turns.Open(s.cfg.Context, caller.Of(c).Principal, run.ID, epoch, after)
 	if err != nil {
 		return err
 	}
-	return s.streamRun(c, cursor)
+	return s.streams.Run(c, cursor)
 }

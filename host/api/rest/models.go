@@ -1,14 +1,17 @@
-package api
+package rest
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
 	"github.com/bulkhead-host/bulkhead/host/config"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
@@ -25,8 +28,8 @@ const (
 	offersLimit = 10 * time.Second
 )
 
-// modelBody describes a model in a request.
-type modelBody struct {
+// ModelBody describes a model in a request.
+type ModelBody struct {
 	Name     string `json:"name"`
 	Provider string `json:"provider"`
 	BaseURL  string `json:"base_url"`
@@ -43,44 +46,44 @@ type modelBody struct {
 	Default bool `json:"default"`
 }
 
-func (b modelBody) config() config.Model {
+func (b ModelBody) Config() config.Model {
 	return config.Model{Name: b.Name, Provider: provider.Name(b.Provider), BaseURL: b.BaseURL, Model: b.Model,
 		APIKey: llm.NewKey(b.APIKey), ContextTokens: b.ContextTokens, NativeTools: config.NativeTools(b.NativeTools), Tuning: b.Tuning}
 }
 
-// modelView is a model as an operator sees it.
-type modelView struct {
+// ModelView is a model as an operator sees it.
+type ModelView struct {
 	llm.Info
 	Origin  catalog.Origin `json:"origin,omitempty"`
 	BaseURL string         `json:"base_url,omitempty"`
 	HasKey  bool           `json:"has_key,omitempty"`
 }
 
-// listModels lists what a person can pick; an operator also sees where each is.
-func (s *Server) listModels(c *fiber.Ctx) error {
-	views := []modelView{}
+// List lists what a person can pick; an operator also sees where each is.
+func (s models) List(c *fiber.Ctx) error {
+	views := []ModelView{}
 	models, managed := s.cfg.Models.(ModelCatalog)
-	if err := identity.Authorize(whoOf(c).Principal, identity.ListModels, identity.ModelKind.All()); err != nil {
+	if err := identity.Authorize(caller.Of(c).Principal, identity.ListModels, identity.ModelKind.All()); err != nil {
 		return err
 	}
-	if managed && whoOf(c).Operator() {
-		entries, err := models.Entries(whoOf(c).Principal)
+	if managed && caller.Of(c).Operator() {
+		entries, err := models.Entries(caller.Of(c).Principal)
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			views = append(views, modelView{e.Info, e.Origin, e.BaseURL, e.HasKey})
+			views = append(views, ModelView{e.Info, e.Origin, e.BaseURL, e.HasKey})
 		}
 	} else {
 		for _, m := range s.cfg.Models.List() {
-			views = append(views, modelView{Info: m})
+			views = append(views, ModelView{Info: m})
 		}
 	}
 	return c.JSON(fiber.Map{"models": views, "default": s.cfg.Models.Default(), "looks": managed && models.Looks()})
 }
 
 // catalog returns what can be changed.
-func (s *Server) catalog() (ModelCatalog, error) {
+func (s models) catalog() (ModelCatalog, error) {
 	models, ok := s.cfg.Models.(ModelCatalog)
 	if !ok {
 		return nil, fault.New(fault.Unsupported, "This host takes no models while it runs.")
@@ -89,8 +92,8 @@ func (s *Server) catalog() (ModelCatalog, error) {
 }
 
 // readModel is what the handlers that get a model begin with.
-func (s *Server) readModel(c *fiber.Ctx) (ModelCatalog, modelBody, error) {
-	var b modelBody
+func (s models) readModel(c *fiber.Ctx) (ModelCatalog, ModelBody, error) {
+	var b ModelBody
 	models, err := s.catalog()
 	if err == nil {
 		err = readJSON(c, &b)
@@ -98,57 +101,57 @@ func (s *Server) readModel(c *fiber.Ctx) (ModelCatalog, modelBody, error) {
 	return models, b, err
 }
 
-// postModel adds a model.
-func (s *Server) postModel(c *fiber.Ctx) error {
+// Post adds a model.
+func (s models) Post(c *fiber.Ctx) error {
 	models, b, err := s.readModel(c)
 	if err != nil {
 		return err
 	}
-	if err := models.Add(whoOf(c).Principal, b.config()); err != nil {
+	if err := models.Add(caller.Of(c).Principal, b.Config()); err != nil {
 		return modelFault(err)
 	}
 	if b.Default {
-		if err := models.Choose(whoOf(c).Principal, b.Name); err != nil {
+		if err := models.Choose(caller.Of(c).Principal, b.Name); err != nil {
 			return modelFault(err)
 		}
 	}
 	s.publishModels()
 	c.Status(fiber.StatusCreated)
-	return s.listModels(c)
+	return s.List(c)
 }
 
-// deleteModel removes a model that was added.
-func (s *Server) deleteModel(c *fiber.Ctx) error {
+// Delete removes a model that was added.
+func (s models) Delete(c *fiber.Ctx) error {
 	models, err := s.catalog()
 	if err != nil {
 		return err
 	}
 	name, err := url.PathUnescape(c.Params("name"))
 	if err != nil {
-		return invalid("The name in the address is not encoded rightly.")
+		return fault.New(fault.Invalid, "The name in the address is not encoded rightly.")
 	}
-	if err := models.Remove(whoOf(c).Principal, name); err != nil {
+	if err := models.Remove(caller.Of(c).Principal, name); err != nil {
 		return modelFault(err)
 	}
 	s.publishModels()
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-// putDefaultModel chooses the model of those who pick none.
-func (s *Server) putDefaultModel(c *fiber.Ctx) error {
+// PutDefault chooses the model of those who pick none.
+func (s models) PutDefault(c *fiber.Ctx) error {
 	models, b, err := s.readModel(c)
 	if err != nil {
 		return err
 	}
-	if err := models.Choose(whoOf(c).Principal, b.Name); err != nil {
+	if err := models.Choose(caller.Of(c).Principal, b.Name); err != nil {
 		return modelFault(err)
 	}
 	s.publishModels()
-	return s.listModels(c)
+	return s.List(c)
 }
 
-// refreshModels looks for model servers on this machine.
-func (s *Server) refreshModels(c *fiber.Ctx) error {
+// Refresh looks for model servers on this machine.
+func (s models) Refresh(c *fiber.Ctx) error {
 	models, err := s.catalog()
 	if err != nil {
 		return err
@@ -157,36 +160,36 @@ func (s *Server) refreshModels(c *fiber.Ctx) error {
 		return fault.New(fault.Unsupported,
 			"Looking for model servers is turned off in the configuration (probe: false). Add the model by its address.")
 	}
-	if err := models.Refresh(s.ctx, whoOf(c).Principal); err != nil {
+	if err := models.Refresh(s.cfg.Context, caller.Of(c).Principal); err != nil {
 		return err
 	}
 	s.publishModels()
-	return s.listModels(c)
+	return s.List(c)
 }
 
-// modelOffers lists what a server says it has.
-func (s *Server) modelOffers(c *fiber.Ctx) error {
+// Offers lists what a server says it has.
+func (s models) Offers(c *fiber.Ctx) error {
 	models, b, err := s.readModel(c)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(s.streams, offersLimit) // nobody waits for a model when the host ends
+	ctx, cancel := context.WithTimeout(s.streams.Ctx, offersLimit) // nobody waits for a model when the host ends
 	defer cancel()
-	names, err := models.Offers(ctx, whoOf(c).Principal, b.config())
+	names, err := models.Offers(ctx, caller.Of(c).Principal, b.Config())
 	if err != nil {
 		return offersFault(err)
 	}
 	return c.JSON(fiber.Map{"models": append([]string{}, names...)})
 }
 
-// testModel asks a model two questions: one that is there, by its name alone, or
+// Test asks a model two questions: one that is there, by its name alone, or
 // one that is described and not added.
-func (s *Server) testModel(c *fiber.Ctx) error {
+func (s models) Test(c *fiber.Ctx) error {
 	models, b, err := s.readModel(c)
 	if err != nil {
 		return err
 	}
-	if err := identity.Authorize(whoOf(c).Principal, identity.TestModel, identity.ModelKind.All()); err != nil {
+	if err := identity.Authorize(caller.Of(c).Principal, identity.TestModel, identity.ModelKind.All()); err != nil {
 		return err
 	}
 	var model llm.Model
@@ -196,19 +199,19 @@ func (s *Server) testModel(c *fiber.Ctx) error {
 		if b.Name == "" {
 			b.Name = b.Model // a name is not needed to ask
 		}
-		model, err = models.Draft(whoOf(c).Principal, b.config())
+		model, err = models.Draft(caller.Of(c).Principal, b.Config())
 	}
 	if err != nil {
 		return modelFault(err)
 	}
-	ctx, cancel := context.WithTimeout(s.streams, trialLimit)
+	ctx, cancel := context.WithTimeout(s.streams.Ctx, trialLimit)
 	defer cancel()
 	return c.JSON(trial.Run(ctx, model, s.cfg.Now))
 }
 
 // publishModels tells everybody's pages to look anew.
-func (s *Server) publishModels() {
-	s.hub.Broadcast(Event{Topic: TopicModel, Change: "updated"})
+func (s models) publishModels() {
+	s.cfg.Hub.Broadcast(event.Event{Topic: event.TopicModel, Change: "updated"})
 }
 
 // modelFault reads the errors of a catalog.
@@ -216,7 +219,7 @@ func modelFault(err error) error {
 	var mistake *catalog.MistakeError
 	switch {
 	case errors.As(err, &mistake):
-		f := invalid(mistake.Message)
+		f := fault.New(fault.Invalid, mistake.Message)
 		f.Field = mistake.Field
 		return f
 	case errors.Is(err, catalog.ErrTaken):
@@ -245,11 +248,11 @@ func offersFault(err error) error {
 	case errors.As(err, &mistake):
 		return modelFault(err)
 	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
-		return invalid("The server wants a key, or refuses this one.")
+		return fault.New(fault.Invalid, "The server wants a key, or refuses this one.")
 	case errors.As(err, &status):
-		return invalid(sprintf("The server answered with status %d. Does its address end in /v1?", status.Status))
+		return fault.New(fault.Invalid, fmt.Sprintf("The server answered with status %d. Does its address end in /v1?", status.Status))
 	case errors.Is(err, context.DeadlineExceeded):
-		return invalid("The server did not answer in time.")
+		return fault.New(fault.Invalid, "The server did not answer in time.")
 	}
-	return invalid("No list of models could be had there. Is the server running, and is the address right?")
+	return fault.New(fault.Invalid, "No list of models could be had there. Is the server running, and is the address right?")
 }

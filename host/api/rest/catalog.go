@@ -1,15 +1,16 @@
-package api
+package rest
 
 import (
 	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
-type toolView struct {
+type ToolView struct {
 	// ID is its identity, Name what models call it by.
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
@@ -22,19 +23,19 @@ type toolView struct {
 	Memory bool `json:"memory,omitempty"`
 }
 
-// listTools lists what the caller's questions may use.
-func (s *Server) listTools(c *fiber.Ctx) error {
-	if err := identity.Authorize(whoOf(c).Principal, identity.ListTools, identity.ToolKind.All()); err != nil {
+// List lists what the caller's questions may use.
+func (s tools) List(c *fiber.Ctx) error {
+	if err := identity.Authorize(caller.Of(c).Principal, identity.ListTools, identity.ToolKind.All()); err != nil {
 		return err
 	}
-	tools, err := s.cfg.Plugins.Tools(s.ctx, whoOf(c).UserID())
+	tools, err := s.cfg.Plugins.Tools(s.cfg.Context, caller.Of(c).UserID())
 	if err != nil {
 		return err
 	}
-	views := make([]toolView, 0, len(tools))
+	views := make([]ToolView, 0, len(tools))
 	for _, t := range tools {
 		spec := t.Spec()
-		views = append(views, toolView{
+		views = append(views, ToolView{
 			ID: spec.ID, Name: spec.Name, Title: spec.Title, Plugin: spec.Plugin, Description: spec.Description,
 			Labels: append([]string{}, spec.Labels...), Memory: slices.Contains(spec.Reaches, tool.ReachesMemory),
 		})

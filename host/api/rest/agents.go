@@ -1,19 +1,22 @@
-package api
+package rest
 
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
-type agentView struct {
+type AgentView struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
 	Instructions string `json:"instructions"`
@@ -27,15 +30,15 @@ type agentView struct {
 	UpdatedAt string   `json:"updated_at"`
 }
 
-func (s *Server) viewAgent(a store.Agent) (agentView, error) {
-	view := agentView{
+func (s agents) viewAgent(a store.Agent) (AgentView, error) {
+	view := AgentView{
 		ID: a.ID, Name: a.Name, Instructions: a.Instructions, Model: a.Model, MaxCycles: a.MaxCycles,
 		CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
 	}
 	if a.Tools == nil {
 		return view, nil
 	}
-	meant, err := s.cfg.Plugins.Resolve(s.ctx, a.Tools)
+	meant, err := s.cfg.Plugins.Resolve(s.cfg.Context, a.Tools)
 	if err != nil {
 		return view, err
 	}
@@ -59,20 +62,20 @@ type agentBody struct {
 }
 
 // readAgent reads an agent's body and returns what it does to a record.
-func (s *Server) readAgent(c *fiber.Ctx) (func(*store.Agent), error) {
+func (s agents) readAgent(c *fiber.Ctx) (func(*store.Agent), error) {
 	var b agentBody
 	if err := readJSON(c, &b); err != nil {
 		return nil, err
 	}
 	var tools []string
 	if b.Tools != nil && json.Unmarshal(b.Tools, &tools) != nil {
-		return nil, invalid("The body's field tools must be a list of names, or null for all tools.")
+		return nil, fault.New(fault.Invalid, "The body's field tools must be a list of names, or null for all tools.")
 	}
 	if tools != nil {
 		for i := range tools {
 			tools[i] = strings.TrimSpace(tools[i])
 		}
-		meant, err := s.cfg.Plugins.Resolve(s.ctx, tools)
+		meant, err := s.cfg.Plugins.Resolve(s.cfg.Context, tools)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +112,7 @@ func agentFault(err error) error {
 	var wrong *store.FieldError
 	switch {
 	case errors.As(err, &wrong):
-		f := invalid(strings.ToUpper(wrong.Rule[:1]) + wrong.Rule[1:] + ".")
+		f := fault.New(fault.Invalid, strings.ToUpper(wrong.Rule[:1])+wrong.Rule[1:]+".")
 		f.Field = wrong.Field
 		return f
 	case errors.Is(err, store.ErrNotFound):
@@ -120,18 +123,18 @@ func agentFault(err error) error {
 		return f
 	case errors.Is(err, store.ErrFull):
 		return fault.New(fault.Full,
-			sprintf("There are %d agents, which is all that are kept. Remove some first.", store.MaxAgents))
+			fmt.Sprintf("There are %d agents, which is all that are kept. Remove some first.", store.MaxAgents))
 	}
 	return err
 }
 
-// listAgents lists the agents that a message may go to, by name.
-func (s *Server) listAgents(c *fiber.Ctx) error {
-	list, err := s.cfg.Store.Agents().List(s.ctx, whoOf(c).Principal)
+// List lists the agents that a message may go to, by name.
+func (s agents) List(c *fiber.Ctx) error {
+	list, err := s.cfg.Records.Agents.List(s.cfg.Context, caller.Of(c).Principal)
 	if err = s.readable(err); err != nil {
 		return err
 	}
-	views := make([]agentView, 0, len(list))
+	views := make([]AgentView, 0, len(list))
 	for _, a := range list {
 		view, err := s.viewAgent(a)
 		if err != nil {
@@ -142,19 +145,19 @@ func (s *Server) listAgents(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"agents": views})
 }
 
-// postAgent adds an agent.
-func (s *Server) postAgent(c *fiber.Ctx) error {
+// Post adds an agent.
+func (s agents) Post(c *fiber.Ctx) error {
 	change, err := s.readAgent(c)
 	if err != nil {
 		return err
 	}
 	var record store.Agent
 	change(&record)
-	a, err := s.cfg.Store.Agents().Create(s.ctx, whoOf(c).Principal, record)
+	a, err := s.cfg.Records.Agents.Create(s.cfg.Context, caller.Of(c).Principal, record)
 	if err != nil {
 		return agentFault(err)
 	}
-	s.hub.Broadcast(Event{Topic: TopicAgent, ID: a.ID, Change: "created"})
+	s.cfg.Hub.Broadcast(event.Event{Topic: event.TopicAgent, ID: a.ID, Change: "created"})
 	view, err := s.viewAgent(a)
 	if err != nil {
 		return err
@@ -162,17 +165,17 @@ func (s *Server) postAgent(c *fiber.Ctx) error {
 	return c.Status(fiber.StatusCreated).JSON(fiber.Map{"agent": view})
 }
 
-// patchAgent changes an agent. Runs that are live go on with what they began with.
-func (s *Server) patchAgent(c *fiber.Ctx) error {
+// Patch changes an agent. Runs that are live go on with what they began with.
+func (s agents) Patch(c *fiber.Ctx) error {
 	change, err := s.readAgent(c)
 	if err != nil {
 		return err
 	}
-	a, err := s.cfg.Store.Agents().Change(s.ctx, whoOf(c).Principal, c.Params("id"), change)
+	a, err := s.cfg.Records.Agents.Change(s.cfg.Context, caller.Of(c).Principal, c.Params("id"), change)
 	if err != nil {
 		return agentFault(err)
 	}
-	s.hub.Broadcast(Event{Topic: TopicAgent, ID: a.ID, Change: "updated"})
+	s.cfg.Hub.Broadcast(event.Event{Topic: event.TopicAgent, ID: a.ID, Change: "updated"})
 	view, err := s.viewAgent(a)
 	if err != nil {
 		return err
@@ -180,12 +183,12 @@ func (s *Server) patchAgent(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"agent": view})
 }
 
-// deleteAgent removes an agent. Its answers stay.
-func (s *Server) deleteAgent(c *fiber.Ctx) error {
+// Delete removes an agent. Its answers stay.
+func (s agents) Delete(c *fiber.Ctx) error {
 	id := c.Params("id")
-	if err := s.cfg.Store.Agents().Delete(s.ctx, whoOf(c).Principal, id); err != nil {
+	if err := s.cfg.Records.Agents.Delete(s.cfg.Context, caller.Of(c).Principal, id); err != nil {
 		return agentFault(err)
 	}
-	s.hub.Broadcast(Event{Topic: TopicAgent, ID: id, Change: "removed"})
+	s.cfg.Hub.Broadcast(event.Event{Topic: event.TopicAgent, ID: id, Change: "removed"})
 	return c.SendStatus(fiber.StatusNoContent)
 }

@@ -1,7 +1,6 @@
-package api
+package rest
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -9,6 +8,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/bulkhead-host/bulkhead/host/api/aggregate"
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
@@ -18,13 +19,13 @@ const newSessionID = "new"
 
 // postBody is the body of POST messages: that of a send and how to answer.
 type postBody struct {
-	sendBody
+	frame.SendBody
 	// Stream false asks for the whole answer in one reply.
 	Stream *bool `json:"stream"`
 }
 
-// postAck is the reply of a request that started a run.
-type postAck struct {
+// PostAck is the reply of a request that started a run.
+type PostAck struct {
 	Run           string   `json:"run"`
 	Epoch         int64    `json:"epoch"`
 	SessionID     string   `json:"session_id"`
@@ -34,27 +35,27 @@ type postAck struct {
 	Text string `json:"text,omitempty"`
 }
 
-func ackOf(a turn.Ack) postAck {
-	return postAck{a.Run, a.Epoch, a.SessionID, a.UserMessageID, a.MessageIDs, a.Text}
+func ackOf(a turn.Ack) PostAck {
+	return PostAck{a.Run, a.Epoch, a.SessionID, a.UserMessageID, a.MessageIDs, a.Text}
 }
 
-// postMessage starts a run and answers with its ack, its events or its whole.
-func (s *Server) postMessage(c *fiber.Ctx) error {
+// Post starts a run and answers with its ack, its events or its whole.
+func (s messages) Post(c *fiber.Ctx) error {
 	var b postBody
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
 	if id := c.Params("id"); id != newSessionID {
 		if b.SessionID != "" && b.SessionID != id {
-			return invalid("session_id is not the session of the address.")
+			return fault.New(fault.Invalid, "session_id is not the session of the address.")
 		}
 		b.SessionID = id
 	}
 	if err := s.takeRequestID(c, &b.RequestID); err != nil {
 		return err
 	}
-	who := whoOf(c)
-	ack, err := s.startSend(s.ctx, who, b.sendBody)
+	who := caller.Of(c)
+	ack, err := s.ask.Send(s.cfg.Context, who, b.SendBody)
 	if err != nil {
 		return err
 	}
@@ -62,22 +63,22 @@ func (s *Server) postMessage(c *fiber.Ctx) error {
 	case b.Stream != nil && !*b.Stream:
 		return s.replyWhole(c, who, ack)
 	case wantsEvents(c):
-		cursor, err := s.cfg.Turns.Open(s.ctx, who.Principal, ack.Run, ack.Epoch, 0)
+		cursor, err := s.cfg.Turns.Open(s.cfg.Context, who.Principal, ack.Run, ack.Epoch, 0)
 		if err != nil {
 			return err
 		}
-		return s.streamRun(c, cursor)
+		return s.streams.Run(c, cursor)
 	default:
 		return c.Status(fiber.StatusAccepted).JSON(ackOf(ack))
 	}
 }
 
 // takeRequestID fills in the request id from the header, or makes one.
-func (s *Server) takeRequestID(c *fiber.Ctx, id *string) error {
+func (s messages) takeRequestID(c *fiber.Ctx, id *string) error {
 	key := c.Get("Idempotency-Key")
 	switch {
 	case key != "" && *id != "" && key != *id:
-		return invalid("request_id and Idempotency-Key differ.")
+		return fault.New(fault.Invalid, "request_id and Idempotency-Key differ.")
 	case *id != "":
 	case key != "":
 		*id = key
@@ -92,18 +93,18 @@ func wantsEvents(c *fiber.Ctx) bool {
 }
 
 // replyWhole waits for the run's end and answers with all of it.
-func (s *Server) replyWhole(c *fiber.Ctx, who caller, ack turn.Ack) error {
-	cursor, err := s.cfg.Turns.Open(s.ctx, who.Principal, ack.Run, ack.Epoch, 0)
+func (s messages) replyWhole(c *fiber.Ctx, who caller.Caller, ack turn.Ack) error {
+	cursor, err := s.cfg.Turns.Open(s.cfg.Context, who.Principal, ack.Run, ack.Epoch, 0)
 	if err != nil {
 		return err
 	}
 	var whole aggregate.Aggregator
 	for {
-		entries, err := cursor.Next(s.streams)
+		entries, err := cursor.Next(s.streams.Ctx)
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if s.streams.Err() != nil {
+		if s.streams.Ctx.Err() != nil {
 			return fault.New(fault.Closing, "The host is shutting down. The answer is kept as far as it came.")
 		}
 		if err != nil {
@@ -114,27 +115,10 @@ func (s *Server) replyWhole(c *fiber.Ctx, who caller, ack turn.Ack) error {
 		}
 	}
 	// The run is over for its readers a moment before it is kept.
-	if err := s.cfg.Turns.Wait(s.ctx, who.Principal, ack.Run); err != nil {
+	if err := s.cfg.Turns.Wait(s.cfg.Context, who.Principal, ack.Run); err != nil {
 		return err
 	}
 	run := whole.Run()
 	run.SessionID = ack.SessionID
 	return c.JSON(run)
-}
-
-// readJSON reads the request's body, strictly.
-func readJSON(c *fiber.Ctx, into any) error {
-	if t, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";"); strings.TrimSpace(t) != fiber.MIMEApplicationJSON {
-		return fault.Of(fault.NotJSON)
-	}
-	if len(c.Body()) > MaxFrameBytes {
-		return fault.New(fault.TooLarge, "The body is larger than 1 MiB.")
-	}
-	if !json.Valid(c.Body()) {
-		return invalid("The body is not valid JSON.")
-	}
-	if err := decodeStrict(c.Body(), into); err != nil {
-		return invalid(sentenceOf("body", err))
-	}
-	return nil
 }

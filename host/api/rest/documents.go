@@ -1,4 +1,4 @@
-package api
+package rest
 
 import (
 	"context"
@@ -11,12 +11,14 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
-type documentView struct {
+type DocumentView struct {
 	ID        string `json:"id"`
 	Title     string `json:"title"`
 	URI       string `json:"uri"`
@@ -31,57 +33,57 @@ type documentView struct {
 	Text *string `json:"text,omitempty"`
 }
 
-type failedUpload struct {
+type FailedUpload struct {
 	Name  string       `json:"name"`
 	Error *fault.Error `json:"error"`
 }
 
-func viewDocument(d knowledge.Document) documentView {
-	return documentView{ID: d.ID, Title: d.Title, URI: d.URI, MediaType: d.MediaType, Bytes: d.Bytes, Chunks: d.Chunks,
+func viewDocument(d knowledge.Document) DocumentView {
+	return DocumentView{ID: d.ID, Title: d.Title, URI: d.URI, MediaType: d.MediaType, Bytes: d.Bytes, Chunks: d.Chunks,
 		AddedAt: stamp(d.AddedAt), UpdatedAt: stamp(d.UpdatedAt)}
 }
 
-// listDocuments lists a person's documents.
-func (s *Server) listDocuments(c *fiber.Ctx) error {
-	list, err := s.cfg.Knowledge.List(s.ctx, whoOf(c).Principal)
+// List lists a person's documents.
+func (s documents) List(c *fiber.Ctx) error {
+	list, err := s.cfg.Knowledge.List(s.cfg.Context, caller.Of(c).Principal)
 	if err = s.readable(err); err != nil {
 		return err
 	}
-	views := make([]documentView, 0, len(list))
+	views := make([]DocumentView, 0, len(list))
 	for _, d := range list {
 		views = append(views, viewDocument(d))
 	}
 	return c.JSON(fiber.Map{"documents": views})
 }
 
-// postDocuments takes files. One that cannot be taken does not keep the others
+// Post takes files. One that cannot be taken does not keep the others
 // out.
-func (s *Server) postDocuments(c *fiber.Ctx) error {
+func (s documents) Post(c *fiber.Ctx) error {
 	form, err := c.MultipartForm()
 	if err != nil {
-		return invalid("The body must be multipart/form-data with the files in fields named file.")
+		return fault.New(fault.Invalid, "The body must be multipart/form-data with the files in fields named file.")
 	}
 	files, uris, modified := form.File["file"], form.Value["uri"], form.Value["modified"]
 	if len(files) == 0 {
-		return invalid("The form has no field named file.")
+		return fault.New(fault.Invalid, "The form has no field named file.")
 	}
 	if len(uris) > 0 && len(uris) != len(files) {
-		return invalid("Give one uri for each file, or none.")
+		return fault.New(fault.Invalid, "Give one uri for each file, or none.")
 	}
 	times, err := s.modTimes(modified, len(files))
 	if err != nil {
 		return err
 	}
-	who := whoOf(c)
-	added, failed := []documentView{}, []failedUpload{}
+	who := caller.Of(c)
+	added, failed := []DocumentView{}, []FailedUpload{}
 	for i, file := range files {
 		uri := ""
 		if len(uris) > 0 {
 			uri = uris[i]
 		}
-		view, err := s.takeDocument(s.ctx, who, file, uri, times[i])
+		view, err := s.takeDocument(s.cfg.Context, who, file, uri, times[i])
 		if err != nil {
-			failed = append(failed, failedUpload{fileName(file), s.faultOf(err, requestOf(c))})
+			failed = append(failed, FailedUpload{fileName(file), s.tell.Of(err, caller.RequestOf(c))})
 			continue
 		}
 		added = append(added, view)
@@ -91,17 +93,17 @@ func (s *Server) postDocuments(c *fiber.Ctx) error {
 
 // modTimes reads when the files were last changed: one time for each, or none,
 // which stands for this moment.
-func (s *Server) modTimes(texts []string, files int) ([]time.Time, error) {
+func (s documents) modTimes(texts []string, files int) ([]time.Time, error) {
 	times := make([]time.Time, files)
 	if len(texts) > 0 && len(texts) != files {
-		return nil, invalid("Give one time in modified for each file, or none.")
+		return nil, fault.New(fault.Invalid, "Give one time in modified for each file, or none.")
 	}
 	for i := range times {
 		times[i] = s.cfg.Now()
 		if len(texts) > 0 {
 			t, err := time.Parse(time.RFC3339, texts[i])
 			if err != nil {
-				return nil, invalid("The times in modified must look like 2026-01-31T12:00:00Z.")
+				return nil, fault.New(fault.Invalid, "The times in modified must look like 2026-01-31T12:00:00Z.")
 			}
 			times[i] = t
 		}
@@ -114,15 +116,15 @@ func fileName(file *multipart.FileHeader) string {
 	return path.Base(strings.ReplaceAll(file.Filename, `\`, "/"))
 }
 
-func (s *Server) takeDocument(ctx context.Context, who caller, file *multipart.FileHeader, uri string, modified time.Time) (documentView, error) {
+func (s documents) takeDocument(ctx context.Context, who caller.Caller, file *multipart.FileHeader, uri string, modified time.Time) (DocumentView, error) {
 	f, err := file.Open()
 	if err != nil {
-		return documentView{}, err
+		return DocumentView{}, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return documentView{}, err
+		return DocumentView{}, err
 	}
 	src := knowledge.Source{URI: uri, Name: fileName(file), Data: data, ModTime: modified}
 	if uri == "" {
@@ -133,27 +135,27 @@ func (s *Server) takeDocument(ctx context.Context, who caller, file *multipart.F
 	}
 	added, err := s.cfg.Knowledge.Add(ctx, who.Principal, src)
 	if err != nil {
-		return documentView{}, err
+		return DocumentView{}, err
 	}
 	view := viewDocument(added.Document)
 	view.Status = string(added.Status)
 	switch added.Status {
 	case knowledge.StatusAdded:
-		s.publish(who, TopicDocument, view.ID, "created")
+		s.ask.Publish(who, event.TopicDocument, view.ID, "created")
 	case knowledge.StatusUpdated:
-		s.publish(who, TopicDocument, view.ID, "updated")
+		s.ask.Publish(who, event.TopicDocument, view.ID, "updated")
 	}
 	return view, nil
 }
 
-// getDocument returns a document with its text.
-func (s *Server) getDocument(c *fiber.Ctx) error {
-	who, id := whoOf(c), c.Params("id")
-	d, err := s.cfg.Knowledge.Get(s.ctx, who.Principal, id)
+// Get returns a document with its text.
+func (s documents) Get(c *fiber.Ctx) error {
+	who, id := caller.Of(c), c.Params("id")
+	d, err := s.cfg.Knowledge.Get(s.cfg.Context, who.Principal, id)
 	if err != nil {
 		return err
 	}
-	text, _, err := s.cfg.Knowledge.Read(s.ctx, who.Principal, id, 0, 0)
+	text, _, err := s.cfg.Knowledge.Read(s.cfg.Context, who.Principal, id, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -162,31 +164,31 @@ func (s *Server) getDocument(c *fiber.Ctx) error {
 	return c.JSON(view)
 }
 
-// deleteDocument forgets a document.
-func (s *Server) deleteDocument(c *fiber.Ctx) error {
-	who, id := whoOf(c), c.Params("id")
-	err := s.cfg.Knowledge.Remove(s.ctx, who.Principal, id)
+// Delete forgets a document.
+func (s documents) Delete(c *fiber.Ctx) error {
+	who, id := caller.Of(c), c.Params("id")
+	err := s.cfg.Knowledge.Remove(s.cfg.Context, who.Principal, id)
 	if errors.Is(err, store.ErrNotFound) {
 		err = knowledge.ErrNotFound
 	}
 	if err != nil {
 		return err
 	}
-	s.publish(who, TopicDocument, id, "removed")
+	s.ask.Publish(who, event.TopicDocument, id, "removed")
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-// searchDocuments searches a person's documents.
-func (s *Server) searchDocuments(c *fiber.Ctx) error {
+// Search searches a person's documents.
+func (s documents) Search(c *fiber.Ctx) error {
 	limit, err := queryInt(c, "limit", 10)
 	if err != nil {
 		return err
 	}
 	q := strings.TrimSpace(c.Query("q"))
 	if q == "" {
-		return invalid("The query's q is empty.")
+		return fault.New(fault.Invalid, "The query's q is empty.")
 	}
-	hits, err := s.cfg.Knowledge.Search(s.ctx, whoOf(c).Principal, knowledge.Query{Text: q, Limit: int(min(max(limit, 1), maxPage))})
+	hits, err := s.cfg.Knowledge.Search(s.cfg.Context, caller.Of(c).Principal, knowledge.Query{Text: q, Limit: int(min(max(limit, 1), maxPage))})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,8 @@
-package api
+// Package sse answers requests with server-sent events: the packets of a run, or what
+// happens to a person outside of runs.
+//
+// It must not know which route a stream belongs to.
+package sse
 
 import (
 	"bufio"
@@ -7,21 +11,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
+	"log/slog"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
+// Silence is after how long without a word a heartbeat goes out, here and on sockets.
+const Silence = 15 * time.Second
+
+// Streams answers requests with server-sent events.
+type Streams struct {
+	// Ctx ends when streams have to.
+	Ctx context.Context
+	// Admit counts a stream in, unless none begins any more; each is followed by done.
+	Admit func() bool
+	Done  func()
+	// After is time.After that can be stopped.
+	After func(time.Duration) (c <-chan time.Time, stop func())
+	Log   *slog.Logger
+}
+
 // stream answers with server-sent events that write makes. ctx ends with the
 // server; write also ends when the client is gone, which it learns by writing.
-func (s *Server) stream(c *fiber.Ctx, write func(ctx context.Context, w *bufio.Writer) error) error {
-	if !s.admit() {
+func (s Streams) stream(c *fiber.Ctx, write func(ctx context.Context, w *bufio.Writer) error) error {
+	if !s.Admit() {
 		return fault.New(fault.Closing, "The host is shutting down.")
 	}
 	c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
@@ -29,8 +49,8 @@ func (s *Server) stream(c *fiber.Ctx, write func(ctx context.Context, w *bufio.W
 	c.Set("X-Accel-Buffering", "no")
 	path := c.Path()
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
-		defer s.wg.Done()
-		ctx, cancel := context.WithCancel(s.streams)
+		defer s.Done()
+		ctx, cancel := context.WithCancel(s.Ctx)
 		defer cancel()
 		// A first comment carries the header to the client before anything happens.
 		// Where the client is gone already, write finds its context ended.
@@ -38,14 +58,14 @@ func (s *Server) stream(c *fiber.Ctx, write func(ctx context.Context, w *bufio.W
 			cancel()
 		}
 		if err := write(ctx, w); err != nil && ctx.Err() == nil {
-			s.cfg.Logger.Debug("event stream ended", "path", path, "error", err)
+			s.Log.Debug("event stream ended", "path", path, "error", err)
 		}
 	})
 	return nil
 }
 
-// streamRun answers with the packets of a run.
-func (s *Server) streamRun(c *fiber.Ctx, cursor *turn.Cursor) error {
+// Run answers with the packets of a run.
+func (s Streams) Run(c *fiber.Ctx, cursor *turn.Cursor) error {
 	return s.stream(c, func(ctx context.Context, w *bufio.Writer) error {
 		if cursor.Reset {
 			if _, err := fmt.Fprintf(w, "event: reset\ndata: {\"epoch\":%d}\n\n", cursor.Epoch); err != nil {
@@ -57,7 +77,7 @@ func (s *Server) streamRun(c *fiber.Ctx, cursor *turn.Cursor) error {
 }
 
 // writeRun writes packets as they come, and a comment after silence.
-func (s *Server) writeRun(ctx context.Context, w *bufio.Writer, cursor *turn.Cursor) error {
+func (s Streams) writeRun(ctx context.Context, w *bufio.Writer, cursor *turn.Cursor) error {
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan []journal.Entry)
 	failed := make(chan error, 1)
@@ -84,7 +104,7 @@ func (s *Server) writeRun(ctx context.Context, w *bufio.Writer, cursor *turn.Cur
 		}
 	}()
 	for {
-		quiet, stop := s.cfg.After(silence)
+		quiet, stop := s.After(Silence)
 		select {
 		case entries, ok := <-batches:
 			stop()
@@ -121,16 +141,16 @@ func writeEntries(w *bufio.Writer, epoch int64, entries []journal.Entry) error {
 	return w.Flush()
 }
 
-// userEvents answers with what happens outside of runs.
-func (s *Server) userEvents(c *fiber.Ctx) error {
-	if err := mayWatch(whoOf(c)); err != nil {
+// Events answers with what happens outside of runs.
+func (s Streams) Events(c *fiber.Ctx, hub *event.Hub) error {
+	if err := caller.Of(c).MayWatch(); err != nil {
 		return err
 	}
-	events := s.hub.Subscribe(whoOf(c).UserID())
+	events := hub.Subscribe(caller.Of(c).UserID())
 	err := s.stream(c, func(ctx context.Context, w *bufio.Writer) error {
 		defer events.Close()
 		for {
-			quiet, stop := s.cfg.After(silence)
+			quiet, stop := s.After(Silence)
 			select {
 			case <-events.Ready():
 				stop()
@@ -153,7 +173,7 @@ func (s *Server) userEvents(c *fiber.Ctx) error {
 	return err
 }
 
-func writeEvents(w *bufio.Writer, events []Event) error {
+func writeEvents(w *bufio.Writer, events []event.Event) error {
 	for _, e := range events {
 		data, err := json.Marshal(e)
 		if err != nil {
@@ -165,38 +185,3 @@ func writeEvents(w *bufio.Writer, events []Event) error {
 	}
 	return w.Flush()
 }
-
-// cursorOf reads where a client of a run's event stream is: the header
-// Last-Event-ID, else the query. known is false where neither names an epoch.
-func cursorOf(c *fiber.Ctx) (epoch, after int64, known bool, err error) {
-	if last := c.Get("Last-Event-ID"); last != "" {
-		e, n, ok := strings.Cut(last, ".")
-		epoch, err1 := strconv.ParseInt(e, 10, 64)
-		after, err2 := strconv.ParseInt(n, 10, 64)
-		if !ok || err1 != nil || err2 != nil || after < 0 {
-			return 0, 0, false, invalid("Last-Event-ID must be epoch.seq, such as 1.17.")
-		}
-		return epoch, after, true, nil
-	}
-	if epoch, err = queryInt(c, "epoch", 0); err != nil {
-		return 0, 0, false, err
-	}
-	after, err = queryInt(c, "after", 0)
-	return epoch, after, c.Query("epoch") != "", err
-}
-
-// queryInt reads a number that is not negative from the query.
-func queryInt(c *fiber.Ctx, name string, otherwise int64) (int64, error) {
-	text := c.Query(name)
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0, invalid("The query's " + name + " must be a number that is not negative.")
-	}
-	return n, nil
-}
-
-// stamp is a time as JSON has it.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

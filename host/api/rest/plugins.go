@@ -1,4 +1,4 @@
-package api
+package rest
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 	"github.com/bulkhead-host/bulkhead/host/toolset"
@@ -85,9 +87,9 @@ type Grant struct {
 	Summary string `json:"summary"`
 }
 
-// listPlugins lists the installed plugins.
-func (s *Server) listPlugins(c *fiber.Ctx) error {
-	list, err := s.cfg.Plugins.List(s.ctx, whoOf(c).Principal)
+// List lists the installed plugins.
+func (s plugins) List(c *fiber.Ctx) error {
+	list, err := s.cfg.Plugins.List(s.cfg.Context, caller.Of(c).Principal)
 	if err != nil {
 		return err
 	}
@@ -99,23 +101,23 @@ type configBody struct {
 	Config map[string]*string `json:"config"`
 }
 
-// patchPluginConfig changes a plugin's configuration.
-func (s *Server) patchPluginConfig(c *fiber.Ctx) error {
+// PatchConfig changes a plugin's configuration.
+func (s plugins) PatchConfig(c *fiber.Ctx) error {
 	var b configBody
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
 	if len(b.Config) == 0 {
-		return invalid(`Say what is to change, such as {"config":{"key":"value"}}; null takes a key away.`)
+		return fault.New(fault.Invalid, `Say what is to change, such as {"config":{"key":"value"}}; null takes a key away.`)
 	}
 	name, err := pluginName(c)
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Plugins.Configure(s.ctx, whoOf(c).Principal, name, b.Config); err != nil {
+	if err := s.cfg.Plugins.Configure(s.cfg.Context, caller.Of(c).Principal, name, b.Config); err != nil {
 		return err
 	}
-	return s.listPlugins(c)
+	return s.List(c)
 }
 
 // acceptBody names what was seen.
@@ -123,29 +125,29 @@ type acceptBody struct {
 	Seen string `json:"seen"`
 }
 
-// acceptPluginTools offers the held tools of a plugin.
-func (s *Server) acceptPluginTools(c *fiber.Ctx) error {
+// Accept offers the held tools of a plugin.
+func (s plugins) Accept(c *fiber.Ctx) error {
 	var b acceptBody
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
 	if b.Seen == "" {
-		return invalid(`Say which tools you saw, as {"seen":"…"} with the plugin's held_digest.`)
+		return fault.New(fault.Invalid, `Say which tools you saw, as {"seen":"…"} with the plugin's held_digest.`)
 	}
 	name, err := pluginName(c)
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Plugins.Accept(s.ctx, whoOf(c).Principal, name, b.Seen); err != nil {
+	if err := s.cfg.Plugins.Accept(s.cfg.Context, caller.Of(c).Principal, name, b.Seen); err != nil {
 		return err
 	}
-	return s.listPlugins(c)
+	return s.List(c)
 }
 
 func pluginName(c *fiber.Ctx) (string, error) {
 	name, err := url.PathUnescape(c.Params("name"))
 	if err != nil {
-		return "", invalid("The name in the address is not encoded rightly.")
+		return "", fault.New(fault.Invalid, "The name in the address is not encoded rightly.")
 	}
 	return name, nil
 }

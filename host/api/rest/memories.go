@@ -1,16 +1,19 @@
-package api
+package rest
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
 )
 
-type memoryView struct {
+type MemoryView struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	// Plugin wrote it last; "" for the person.
@@ -35,8 +38,8 @@ func (b memoryBody) labels() []string {
 	return nil
 }
 
-func viewMemory(m store.Memory) memoryView {
-	return memoryView{m.ID, m.Text, m.Plugin, m.Session, stamp(m.CreatedAt), stamp(m.UpdatedAt)}
+func viewMemory(m store.Memory) MemoryView {
+	return MemoryView{m.ID, m.Text, m.Plugin, m.Session, stamp(m.CreatedAt), stamp(m.UpdatedAt)}
 }
 
 // memoryFault names the memory where the store has no record.
@@ -45,68 +48,68 @@ func memoryFault(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return fault.Of(fault.UnknownMemory)
 	case errors.Is(err, store.ErrInvalid):
-		return invalid(sprintf("A memory has 1 to %d characters.", store.MaxMemoryRunes))
+		return fault.New(fault.Invalid, fmt.Sprintf("A memory has 1 to %d characters.", store.MaxMemoryRunes))
 	case errors.Is(err, store.ErrFull):
 		return fault.New(fault.Full,
-			sprintf("There are %d memories, which is all that are kept. Delete some first.", store.MaxMemories))
+			fmt.Sprintf("There are %d memories, which is all that are kept. Delete some first.", store.MaxMemories))
 	}
 	return err
 }
 
-// listMemories lists what is remembered about the person, the newest first.
-func (s *Server) listMemories(c *fiber.Ctx) error {
-	list, err := s.cfg.Store.Memories().List(s.ctx, whoOf(c).Principal)
+// List lists what is remembered about the person, the newest first.
+func (s memories) List(c *fiber.Ctx) error {
+	list, err := s.cfg.Records.Memories.List(s.cfg.Context, caller.Of(c).Principal)
 	if err = s.readable(err); err != nil {
 		return err
 	}
-	views := make([]memoryView, 0, len(list))
+	views := make([]MemoryView, 0, len(list))
 	for _, m := range list {
 		views = append(views, viewMemory(m))
 	}
 	return c.JSON(fiber.Map{"memories": views})
 }
 
-// postMemory remembers a text; one that is remembered already is returned.
-func (s *Server) postMemory(c *fiber.Ctx) error {
+// Post remembers a text; one that is remembered already is returned.
+func (s memories) Post(c *fiber.Ctx) error {
 	var b memoryBody
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
-	who := whoOf(c)
+	who := caller.Of(c)
 	written := store.Memory{Text: b.Text, Plugin: b.Plugin, Labels: b.labels()}
-	m, added, err := s.cfg.Store.Memories().Add(s.ctx, who.Principal, written)
+	m, added, err := s.cfg.Records.Memories.Add(s.cfg.Context, who.Principal, written)
 	if err != nil {
 		return memoryFault(err)
 	}
 	if added {
-		s.publish(who, TopicMemory, m.ID, "created")
+		s.ask.Publish(who, event.TopicMemory, m.ID, "created")
 		c.Status(fiber.StatusCreated)
 	}
 	return c.JSON(fiber.Map{"memory": viewMemory(m)})
 }
 
-// patchMemory gives a memory another text.
-func (s *Server) patchMemory(c *fiber.Ctx) error {
+// Patch gives a memory another text.
+func (s memories) Patch(c *fiber.Ctx) error {
 	var b memoryBody
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
-	who := whoOf(c)
-	m, err := s.cfg.Store.Memories().Update(s.ctx, who.Principal, c.Params("id"), b.Text, b.Plugin, b.labels())
+	who := caller.Of(c)
+	m, err := s.cfg.Records.Memories.Update(s.cfg.Context, who.Principal, c.Params("id"), b.Text, b.Plugin, b.labels())
 	if err != nil {
 		return memoryFault(err)
 	}
-	s.publish(who, TopicMemory, m.ID, "updated")
+	s.ask.Publish(who, event.TopicMemory, m.ID, "updated")
 	return c.JSON(fiber.Map{"memory": viewMemory(m)})
 }
 
-// deleteMemory forgets a memory for good.
-func (s *Server) deleteMemory(c *fiber.Ctx) error {
-	who := whoOf(c)
-	m, err := s.cfg.Store.Memories().Delete(s.ctx, who.Principal, c.Params("id"))
+// Delete forgets a memory for good.
+func (s memories) Delete(c *fiber.Ctx) error {
+	who := caller.Of(c)
+	m, err := s.cfg.Records.Memories.Delete(s.cfg.Context, who.Principal, c.Params("id"))
 	if err != nil {
 		return memoryFault(err)
 	}
-	s.publish(who, TopicMemory, m.ID, "removed")
+	s.ask.Publish(who, event.TopicMemory, m.ID, "removed")
 	return c.SendStatus(fiber.StatusNoContent)
 }

@@ -1,4 +1,8 @@
-package api
+// Package event hands people's clients what happens outside of runs.
+//
+// An Event comes in for a person; it goes out to each of their connections, which
+// subscribed. It must not know how clients are reached, nor what an event is about.
+package event
 
 import (
 	"encoding/json"

@@ -1,15 +1,18 @@
-package api
+package rest
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/picture"
 	"github.com/bulkhead-host/bulkhead/host/store"
@@ -17,11 +20,11 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
-// picturePolicy is for a picture that is opened as a page of its own. A browser
+// PicturePolicy is for a picture that is opened as a page of its own. A browser
 // wraps it into a document with a style, and nothing else is let in.
-const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+const PicturePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-type fileView struct {
+type FileView struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`
 	MediaType  string `json:"media_type"`
@@ -37,13 +40,13 @@ type fileView struct {
 	Text *string `json:"text,omitempty"`
 }
 
-func viewFile(f store.File) fileView {
-	return fileView{ID: f.ID, Name: f.Name, MediaType: f.MediaType, Encoding: f.Encoding, Bytes: f.Bytes,
+func viewFile(f store.File) FileView {
+	return FileView{ID: f.ID, Name: f.Name, MediaType: f.MediaType, Encoding: f.Encoding, Bytes: f.Bytes,
 		Characters: f.Characters, Lines: f.Lines, Width: f.Width, Height: f.Height, CreatedAt: stamp(f.CreatedAt)}
 }
 
-// fileRefView is a file as the message that carries it names it.
-type fileRefView struct {
+// FileRefView is a file as the message that carries it names it.
+type FileRefView struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	MediaType string `json:"media_type"`
@@ -67,42 +70,42 @@ func fileFault(err error) error {
 		return fault.Of(fault.UnknownFile)
 	case errors.Is(err, store.ErrFull):
 		return fault.New(fault.Full,
-			sprintf("Your files have %d MiB together, which is all that is kept. Delete conversations with large files or "+
+			fmt.Sprintf("Your files have %d MiB together, which is all that is kept. Delete conversations with large files or "+
 				"pictures first.", store.MaxFilesBytes>>20))
 	}
 	return err
 }
 
-// listFiles lists a person's attached files, the newest first.
-func (s *Server) listFiles(c *fiber.Ctx) error {
-	list, err := s.cfg.Store.Files().List(s.ctx, whoOf(c).Principal)
+// List lists a person's attached files, the newest first.
+func (s files) List(c *fiber.Ctx) error {
+	list, err := s.cfg.Records.Files.List(s.cfg.Context, caller.Of(c).Principal)
 	if err = s.readable(err); err != nil {
 		return err
 	}
-	views := make([]fileView, 0, len(list))
+	views := make([]FileView, 0, len(list))
 	for _, f := range list {
 		views = append(views, viewFile(f))
 	}
 	return c.JSON(fiber.Map{"files": views})
 }
 
-// postFiles takes files to be attached. One that cannot be taken does not keep
+// Post takes files to be attached. One that cannot be taken does not keep
 // the others out.
-func (s *Server) postFiles(c *fiber.Ctx) error {
+func (s files) Post(c *fiber.Ctx) error {
 	form, err := c.MultipartForm()
 	if err != nil {
-		return invalid("The body must be multipart/form-data with the files in fields named file.")
+		return fault.New(fault.Invalid, "The body must be multipart/form-data with the files in fields named file.")
 	}
 	uploads := form.File["file"]
 	if len(uploads) == 0 {
-		return invalid("The form has no field named file.")
+		return fault.New(fault.Invalid, "The form has no field named file.")
 	}
-	who := whoOf(c)
-	taken, failed := []fileView{}, []failedUpload{}
+	who := caller.Of(c)
+	taken, failed := []FileView{}, []FailedUpload{}
 	for _, upload := range uploads {
 		f, err := s.takeFile(who, upload)
 		if err != nil {
-			failed = append(failed, failedUpload{fileName(upload), s.faultOf(err, requestOf(c))})
+			failed = append(failed, FailedUpload{fileName(upload), s.tell.Of(err, caller.RequestOf(c))})
 			continue
 		}
 		taken = append(taken, viewFile(f))
@@ -110,7 +113,7 @@ func (s *Server) postFiles(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"files": taken, "failed": failed})
 }
 
-func (s *Server) takeFile(who caller, upload *multipart.FileHeader) (store.File, error) {
+func (s files) takeFile(who caller.Caller, upload *multipart.FileHeader) (store.File, error) {
 	f, err := upload.Open()
 	if err != nil {
 		return store.File{}, err
@@ -130,32 +133,32 @@ func (s *Server) takeFile(who caller, upload *multipart.FileHeader) (store.File,
 	if err != nil {
 		return store.File{}, fileFault(err)
 	}
-	kept, err := s.cfg.Store.Files().Add(s.ctx, who.Principal, store.File{Name: text.Name, MediaType: text.MediaType, Encoding: text.Encoding,
+	kept, err := s.cfg.Records.Files.Add(s.cfg.Context, who.Principal, store.File{Name: text.Name, MediaType: text.MediaType, Encoding: text.Encoding,
 		SHA256: digest, Bytes: int64(len(data))}, []byte(text.Text))
 	return kept, fileFault(err)
 }
 
 // takePicture keeps what is a picture by its bytes, whatever its name says.
-func (s *Server) takePicture(who caller, name, digest string, data []byte) (store.File, error) {
+func (s files) takePicture(who caller.Caller, name, digest string, data []byte) (store.File, error) {
 	seen, err := picture.Read(name, data)
 	if err != nil {
 		return store.File{}, err
 	}
-	return s.cfg.Store.Files().AddPicture(s.ctx, who.Principal, store.File{Name: name, MediaType: seen.MediaType, SHA256: digest,
+	return s.cfg.Records.Files.AddPicture(s.cfg.Context, who.Principal, store.File{Name: name, MediaType: seen.MediaType, SHA256: digest,
 		Width: seen.Width, Height: seen.Height}, data)
 }
 
-// getFile returns a file, with its text unless it is a picture.
-func (s *Server) getFile(c *fiber.Ctx) error {
-	who, id := whoOf(c), c.Params("id")
-	f, err := s.cfg.Store.Files().Get(s.ctx, who.Principal, id)
+// Get returns a file, with its text unless it is a picture.
+func (s files) Get(c *fiber.Ctx) error {
+	who, id := caller.Of(c), c.Params("id")
+	f, err := s.cfg.Records.Files.Get(s.cfg.Context, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
 	}
 	if f.Picture() {
 		return c.JSON(viewFile(f))
 	}
-	data, err := s.cfg.Store.Files().Text(s.ctx, who.Principal, id)
+	data, err := s.cfg.Records.Contents.Text(s.cfg.Context, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
 	}
@@ -164,59 +167,59 @@ func (s *Server) getFile(c *fiber.Ctx) error {
 	return c.JSON(view)
 }
 
-// getPicture returns the bytes of a picture to be shown. Its type is one of those
+// Picture returns the bytes of a picture to be shown. Its type is one of those
 // that were told from the bytes, and a browser that opens it as a page of its own
 // may do nothing with it but show it.
-func (s *Server) getPicture(c *fiber.Ctx) error {
-	who, id := whoOf(c), c.Params("id")
-	f, err := s.cfg.Store.Files().Get(s.ctx, who.Principal, id)
+func (s files) Picture(c *fiber.Ctx) error {
+	who, id := caller.Of(c), c.Params("id")
+	f, err := s.cfg.Records.Files.Get(s.cfg.Context, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
 	}
 	if !slices.Contains(picture.MediaTypes(), f.MediaType) {
 		return fault.New(fault.UnknownFile, "This file is no picture.")
 	}
-	data, err := s.cfg.Store.Files().Picture(s.ctx, who.Principal, id)
+	data, err := s.cfg.Records.Contents.Picture(s.cfg.Context, who.Principal, id)
 	if err != nil {
 		return fileFault(err)
 	}
 	c.Set(fiber.HeaderContentType, f.MediaType)
-	c.Set(fiber.HeaderContentSecurityPolicy, picturePolicy)
+	c.Set(fiber.HeaderContentSecurityPolicy, PicturePolicy)
 	return c.Send(data)
 }
 
-// deleteFile deletes a file for good; messages keep its name.
-func (s *Server) deleteFile(c *fiber.Ctx) error {
-	who, id := whoOf(c), c.Params("id")
-	f, err := s.cfg.Store.Files().Get(s.ctx, who.Principal, id)
+// Delete deletes a file for good; messages keep its name.
+func (s files) Delete(c *fiber.Ctx) error {
+	who, id := caller.Of(c), c.Params("id")
+	f, err := s.cfg.Records.Files.Get(s.cfg.Context, who.Principal, id)
 	if err == nil {
-		err = s.cfg.Store.Files().Delete(s.ctx, who.Principal, id)
+		err = s.cfg.Records.Files.Delete(s.cfg.Context, who.Principal, id)
 	}
 	if err != nil {
 		return fileFault(err)
 	}
 	for _, session := range f.Sessions {
-		s.publish(who, TopicSession, session, "updated")
+		s.ask.Publish(who, event.TopicSession, session, "updated")
 	}
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
 // viewRefs are the files of a message. here are the ids of those that are there.
-func viewRefs(refs []store.FileRef, here map[string]bool) []fileRefView {
-	var views []fileRefView
+func viewRefs(refs []store.FileRef, here map[string]bool) []FileRefView {
+	var views []FileRefView
 	for _, r := range refs {
-		views = append(views, fileRefView{r.ID, r.Name, r.MediaType, r.Bytes, !here[r.ID]})
+		views = append(views, FileRefView{r.ID, r.Name, r.MediaType, r.Bytes, !here[r.ID]})
 	}
 	return views
 }
 
 // filesHere tells which of the files that the messages carry are there.
-func (s *Server) filesHere(who caller, messages []turn.Message) map[string]bool {
+func (s files) filesHere(who caller.Caller, messages []turn.Message) map[string]bool {
 	here := map[string]bool{}
 	for _, m := range messages {
 		for _, r := range m.Files {
 			if _, seen := here[r.ID]; !seen {
-				_, err := s.cfg.Store.Files().Get(s.ctx, who.Principal, r.ID)
+				_, err := s.cfg.Records.Files.Get(s.cfg.Context, who.Principal, r.ID)
 				here[r.ID] = !errors.Is(err, store.ErrNotFound)
 			}
 		}

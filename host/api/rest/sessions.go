@@ -1,4 +1,4 @@
-package api
+package rest
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/caller"
+	"github.com/bulkhead-host/bulkhead/host/api/event"
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/store"
 	"github.com/bulkhead-host/bulkhead/host/turn"
@@ -20,7 +23,7 @@ const (
 	maxTitle = 200
 )
 
-type sessionView struct {
+type SessionView struct {
 	ID        string `json:"id"`
 	Title     string `json:"title"`
 	CreatedAt string `json:"created_at"`
@@ -31,7 +34,7 @@ type sessionView struct {
 	Leaf      string `json:"leaf,omitempty"`
 }
 
-type messageView struct {
+type MessageView struct {
 	ID       string `json:"id"`
 	ParentID string `json:"parent_id,omitempty"`
 	Role     string `json:"role"`
@@ -49,7 +52,7 @@ type messageView struct {
 	Status    string   `json:"status"`
 	CreatedAt string   `json:"created_at"`
 	// Files are what the person attached.
-	Files []fileRefView `json:"files,omitempty"`
+	Files []FileRefView `json:"files,omitempty"`
 	// Error is what ended the answer, for a person.
 	Error *answerError `json:"error,omitempty"`
 }
@@ -60,12 +63,12 @@ type answerError struct {
 	Message string `json:"message"`
 }
 
-func viewSession(x store.Session) sessionView {
-	return sessionView{ID: x.ID, Title: x.Title, CreatedAt: stamp(x.CreatedAt), UpdatedAt: stamp(x.UpdatedAt), Private: x.Private, Pinned: x.Pinned}
+func viewSession(x store.Session) SessionView {
+	return SessionView{ID: x.ID, Title: x.Title, CreatedAt: stamp(x.CreatedAt), UpdatedAt: stamp(x.UpdatedAt), Private: x.Private, Pinned: x.Pinned}
 }
 
-func viewMessage(m turn.Message) messageView {
-	v := messageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, AgentID: m.Agent, Model: m.Model, Run: m.Run,
+func ViewMessage(m turn.Message) MessageView {
+	v := MessageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, AgentID: m.Agent, Model: m.Model, Run: m.Run,
 		LaterRuns: m.LaterRuns, Status: m.Status, CreatedAt: stamp(m.CreatedAt)}
 	if m.Role == store.RoleAssistant {
 		v.ModelIndex = &m.ModelIndex
@@ -79,46 +82,35 @@ func viewMessage(m turn.Message) messageView {
 	return v
 }
 
-// listSessions lists the pinned conversations, then the newest.
-func (s *Server) listSessions(c *fiber.Ctx) error {
+// List lists the pinned conversations, then the newest.
+func (s sessions) List(c *fiber.Ctx) error {
 	limit, err := queryInt(c, "limit", 50)
 	if err != nil {
 		return err
 	}
 	limit = min(max(limit, 1), maxPage)
-	who := whoOf(c)
-	list, err := s.cfg.Store.Sessions().List(s.ctx, who.Principal, int(limit)+1, c.Query("before"))
+	who := caller.Of(c)
+	list, err := s.cfg.Records.Sessions.List(s.cfg.Context, who.Principal, int(limit)+1, c.Query("before"))
 	if err = s.readable(err); err != nil {
 		return sessionFault(err)
 	}
 	more := len(list) > int(limit)
-	views := make([]sessionView, 0, len(list))
+	views := make([]SessionView, 0, len(list))
 	for _, x := range list[:min(len(list), int(limit))] {
 		v := viewSession(x)
-		v.LiveRun = s.liveRunOf(s.ctx, who, x.ID)
+		v.LiveRun = s.liveRunOf(s.cfg.Context, who, x.ID)
 		views = append(views, v)
 	}
 	return c.JSON(fiber.Map{"sessions": views, "more": more})
 }
 
 // liveRunOf returns the live run of a session, "" where it has none.
-func (s *Server) liveRunOf(ctx context.Context, who caller, session string) string {
-	run, err := s.cfg.Store.Runs().Live(ctx, who.Principal, session)
+func (s sessions) liveRunOf(ctx context.Context, who caller.Caller, session string) string {
+	run, err := s.cfg.Records.Runs.Live(ctx, who.Principal, session)
 	if err != nil {
 		return ""
 	}
 	return run.ID
-}
-
-// readable passes an error on unless it only names single records that cannot
-// be read: the rest of a list is worth more than nothing. Those are logged.
-func (s *Server) readable(err error) error {
-	var bad *store.RecordError
-	if errors.As(err, &bad) && !errors.Is(err, store.ErrNotFound) {
-		s.cfg.Logger.Error("a record cannot be read", "error", err)
-		return nil
-	}
-	return err
 }
 
 // sessionFault names the session where the store has no record.
@@ -129,18 +121,18 @@ func sessionFault(err error) error {
 	return err
 }
 
-// getSession returns a conversation with the whole tree of its messages.
-func (s *Server) getSession(c *fiber.Ctx) error {
-	who, id := whoOf(c), c.Params("id")
-	session, err := s.cfg.Store.Sessions().Get(s.ctx, who.Principal, id)
+// Get returns a conversation with the whole tree of its messages.
+func (s sessions) Get(c *fiber.Ctx) error {
+	who, id := caller.Of(c), c.Params("id")
+	session, err := s.cfg.Records.Sessions.Get(s.cfg.Context, who.Principal, id)
 	if err != nil {
 		return sessionFault(err)
 	}
-	messages, err := s.cfg.Turns.Messages(s.ctx, who.Principal, id)
+	messages, err := s.cfg.Turns.Messages(s.cfg.Context, who.Principal, id)
 	if err = s.readable(err); err != nil {
 		return sessionFault(err)
 	}
-	live, _, err := s.cfg.Turns.Live(s.ctx, who.Principal, id)
+	live, _, err := s.cfg.Turns.Live(s.cfg.Context, who.Principal, id)
 	if err != nil {
 		return err
 	}
@@ -149,14 +141,14 @@ func (s *Server) getSession(c *fiber.Ctx) error {
 	if len(live) > 0 {
 		view.LiveRun = live[0].Run
 	}
-	views := make([]messageView, 0, len(messages))
-	here := s.filesHere(who, messages)
+	views := make([]MessageView, 0, len(messages))
+	here := files{s.resource}.filesHere(who, messages)
 	for _, m := range messages {
-		v := viewMessage(m)
+		v := ViewMessage(m)
 		v.Files = viewRefs(m.Files, here)
 		views = append(views, v)
 	}
-	return c.JSON(fiber.Map{"session": view, "messages": views, "live_runs": liveRuns(live)})
+	return c.JSON(fiber.Map{"session": view, "messages": views, "live_runs": frame.LiveRuns(live)})
 }
 
 // patchBody is what changes in a conversation; what is absent stays as it is.
@@ -165,60 +157,43 @@ type patchBody struct {
 	Pinned *bool   `json:"pinned"`
 }
 
-// patchSession renames a conversation, or puts it before the others.
-func (s *Server) patchSession(c *fiber.Ctx) error {
+// Patch renames a conversation, or puts it before the others.
+func (s sessions) Patch(c *fiber.Ctx) error {
 	var b patchBody
 	if err := readJSON(c, &b); err != nil {
 		return err
 	}
 	if b.Title == nil && b.Pinned == nil {
-		return invalid("Say what is to change: title, pinned, or both.")
+		return fault.New(fault.Invalid, "Say what is to change: title, pinned, or both.")
 	}
 	if b.Title != nil {
 		*b.Title = strings.Join(strings.Fields(*b.Title), " ")
 		if *b.Title == "" || utf8.RuneCountInString(*b.Title) > maxTitle {
-			return invalid("A title has 1 to 200 characters.")
+			return fault.New(fault.Invalid, "A title has 1 to 200 characters.")
 		}
 	}
-	who, id := whoOf(c), c.Params("id")
+	who, id := caller.Of(c), c.Params("id")
 	var session store.Session
 	var err error
 	if b.Title != nil {
-		session, err = s.cfg.Store.Sessions().Rename(s.ctx, who.Principal, id, *b.Title)
+		session, err = s.cfg.Records.Sessions.Rename(s.cfg.Context, who.Principal, id, *b.Title)
 	}
 	if err == nil && b.Pinned != nil {
-		session, err = s.cfg.Store.Sessions().Pin(s.ctx, who.Principal, id, *b.Pinned)
+		session, err = s.cfg.Records.Sessions.Pin(s.cfg.Context, who.Principal, id, *b.Pinned)
 	}
 	if err != nil {
 		return sessionFault(err)
 	}
-	s.publish(who, TopicSession, session.ID, "updated")
+	s.ask.Publish(who, event.TopicSession, session.ID, "updated")
 	return c.JSON(fiber.Map{"session": viewSession(session)})
 }
 
-// deleteSession deletes a conversation and all that belongs to it.
-func (s *Server) deleteSession(c *fiber.Ctx) error {
-	who, id := whoOf(c), c.Params("id")
-	if err := s.cfg.Store.Sessions().Delete(s.ctx, who.Principal, id); err != nil {
+// Delete deletes a conversation and all that belongs to it.
+func (s sessions) Delete(c *fiber.Ctx) error {
+	who, id := caller.Of(c), c.Params("id")
+	if err := s.cfg.Records.Sessions.Delete(s.cfg.Context, who.Principal, id); err != nil {
 		return sessionFault(err)
 	}
-	s.publish(who, TopicSession, id, "removed")
+	s.ask.Publish(who, event.TopicSession, id, "removed")
 	return c.SendStatus(fiber.StatusNoContent)
-}
-
-// selectMessage lets the conversation go on with the branch of a message, and
-// starts the run of the calls that were held back in it, if there are any.
-func (s *Server) selectMessage(ctx context.Context, who caller, requestID, id string) (ack turn.Ack, runs bool, err error) {
-	ack, runs, err = s.cfg.Turns.Select(ctx, who.Principal, turn.Continue{RequestID: requestID, MessageID: id})
-	if err != nil {
-		return turn.Ack{}, false, err
-	}
-	if runs {
-		s.publishRun(who, ack)
-		return ack, true, nil
-	}
-	if m, err := s.cfg.Store.Messages().Get(ctx, who.Principal, id); err == nil { // else it was deleted meanwhile
-		s.publish(who, TopicSession, m.Session, "updated")
-	}
-	return turn.Ack{}, false, nil
 }

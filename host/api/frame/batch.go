@@ -1,25 +1,25 @@
-package api
+package frame
 
 import "github.com/bulkhead-host/bulkhead/host/journal"
 
-// maxBatchBytes is about how large a packets frame may grow. A reader that comes
+// MaxBatchBytes is about how large a packets frame may grow. A reader that comes
 // late gets a long run in several.
-const maxBatchBytes = 256 << 10
+const MaxBatchBytes = 256 << 10
 
-// nextBatch splits off as many entries as one frame takes, at least one.
-func nextBatch(entries []journal.Entry) (batch, rest []journal.Entry) {
+// NextBatch splits off as many entries as one frame takes, at least one.
+func NextBatch(entries []journal.Entry) (batch, rest []journal.Entry) {
 	size := 0
 	for i, e := range entries {
 		size += len(e.JSON) + 1
-		if size > maxBatchBytes && i > 0 {
+		if size > MaxBatchBytes && i > 0 {
 			return entries[:i], entries[i:]
 		}
 	}
 	return entries, nil
 }
 
-// packetsFrame is the frame that carries a batch.
-func packetsFrame(batch []journal.Entry) []byte {
+// Packets is the frame that carries a batch.
+func Packets(batch []journal.Entry) []byte {
 	const head, tail = `{"type":"packets","packets":[`, `]}`
 	size := len(head) + len(tail)
 	for _, e := range batch {

@@ -1,35 +1,42 @@
-package api
+// Package refuse tells clients of errors.
+//
+// An error comes in, from whichever room; the fault that a client can act on goes out. What
+// nobody can act on is logged and told as internal.
+package refuse
 
 import (
 	"errors"
+	"log/slog"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/bulkhead-host/bulkhead/host/api/frame"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/identity"
 	"github.com/bulkhead-host/bulkhead/host/knowledge"
 	"github.com/bulkhead-host/bulkhead/host/store"
 )
 
-func invalid(message string) *fault.Error { return fault.New(fault.Invalid, message) }
-
-// sendFault answers with f.
-func sendFault(c *fiber.Ctx, f *fault.Error) error {
-	return c.Status(f.Status()).JSON(faultBody{f})
+// Send answers with f.
+func Send(c *fiber.Ctx, f *fault.Error) error {
+	return c.Status(f.Status()).JSON(Body{Error: f})
 }
 
-// faultBody is how a refusal looks over HTTP.
-type faultBody struct {
+// Body is how a refusal looks over HTTP.
+type Body struct {
 	Error *fault.Error `json:"error"`
 }
 
-// faultOf is what a client is told of an error. What it cannot act on is logged
+// Teller tells clients of errors.
+type Teller struct{ Log *slog.Logger }
+
+// Of is what a client is told of an error. What it cannot act on is logged
 // and told as internal; request is the id that the log names it by.
-func (s *Server) faultOf(err error, request string) *fault.Error {
+func (t Teller) Of(err error, request string) *fault.Error {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		if f.Code.OfHost() {
-			s.cfg.Logger.Error("request", "request", request, "run", f.Run, "error", err)
+			t.Log.Error("request", "request", request, "run", f.Run, "error", err)
 		}
 		return f
 	}
@@ -42,7 +49,7 @@ func (s *Server) faultOf(err error, request string) *fault.Error {
 	if f := roomFault(err); f != nil {
 		return f
 	}
-	s.cfg.Logger.Error("request", "request", request, "error", err)
+	t.Log.Error("request", "request", request, "error", err)
 	if store.NoSpace(err) {
 		return fault.Of(fault.DiskFull)
 	}
@@ -90,7 +97,7 @@ func roomFault(err error) *fault.Error {
 		if errors.Is(err, r.err) {
 			message := r.message
 			if r.detailed {
-				message += ": " + clip(err.Error(), 200) + "."
+				message += ": " + frame.Clip(err.Error(), 200) + "."
 			}
 			return fault.New(r.code, message)
 		}

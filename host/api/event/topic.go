@@ -1,4 +1,4 @@
-package api
+package event
 
 // Topic is what an Event is about.
 type Topic string

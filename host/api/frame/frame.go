@@ -1,4 +1,9 @@
-package api
+// Package frame has what goes over a WebSocket, and what of it HTTP shares.
+//
+// Bytes of a client come in and leave as a struct of this package, or as the fault that is
+// wrong with them; packets leave as frames. It must not know who is on the other side, nor
+// what is done with a frame.
+package frame
 
 import (
 	"bytes"
@@ -13,7 +18,7 @@ import (
 )
 
 // MaxFrameBytes is the largest client frame and the largest JSON request body.
-const MaxFrameBytes = 1 << 20
+const MaxBytes = 1 << 20
 
 // maxIDBytes bounds the id that a client pairs replies with.
 const maxIDBytes = 128
@@ -25,8 +30,8 @@ type frameHead struct {
 	ID json.RawMessage `json:"id,omitempty"`
 }
 
-// sendBody is the body of a send, over the WebSocket and over HTTP alike.
-type sendBody struct {
+// SendBody is the body of a send, over the WebSocket and over HTTP alike.
+type SendBody struct {
 	RequestID       string          `json:"request_id"`
 	SessionID       string          `json:"session_id"`
 	ParentMessageID string          `json:"parent_message_id"`
@@ -41,8 +46,8 @@ type sendBody struct {
 	Options         json.RawMessage `json:"options"`
 }
 
-// unsupported names the first field that asks for what this host has not.
-func (b sendBody) unsupported() string {
+// Unsupported names the first field that asks for what this host has not.
+func (b SendBody) Unsupported() string {
 	switch {
 	case b.DeepResearch:
 		return "deep_research"
@@ -52,105 +57,107 @@ func (b sendBody) unsupported() string {
 	return ""
 }
 
-type sendFrame struct {
+// Send is the frame that asks; those after it are the other frames of clients, as the
+// protocol has them.
+type Send struct {
 	frameHead
-	sendBody
+	SendBody
 }
 
-type regenerateFrame struct {
+type Regenerate struct {
 	frameHead
 	RequestID string   `json:"request_id"`
 	MessageID string   `json:"message_id"`
 	Models    []string `json:"models"`
 }
 
-type continueFrame struct {
+type Continue struct {
 	frameHead
 	RequestID string `json:"request_id"`
 	MessageID string `json:"message_id"`
 }
 
-type selectFrame struct {
+type Select struct {
 	frameHead
 	RequestID string `json:"request_id"`
 	MessageID string `json:"message_id"`
 }
 
-type resumeFrame struct {
+type Resume struct {
 	frameHead
 	Run      string `json:"run"`
 	Epoch    int64  `json:"epoch"`
 	AfterSeq int64  `json:"after_seq"`
 }
 
-type attachFrame struct {
+type Attach struct {
 	frameHead
 	SessionID string `json:"session_id"`
 }
 
-type detachFrame struct {
+type Detach struct {
 	frameHead
 	Run string `json:"run"`
 }
 
-type stopFrame struct {
+type Stop struct {
 	frameHead
 	Run        string `json:"run"`
 	ModelIndex *int   `json:"model_index"`
 }
 
-type pingFrame struct{ frameHead }
+type Ping struct{ frameHead }
 
-// frames gives, for each type of client frame, an empty one to decode into.
-var frames = map[string]func() any{
-	"send":       func() any { return new(sendFrame) },
-	"regenerate": func() any { return new(regenerateFrame) },
-	"continue":   func() any { return new(continueFrame) },
-	"select":     func() any { return new(selectFrame) },
-	"resume":     func() any { return new(resumeFrame) },
-	"attach":     func() any { return new(attachFrame) },
-	"detach":     func() any { return new(detachFrame) },
-	"stop":       func() any { return new(stopFrame) },
-	"ping":       func() any { return new(pingFrame) },
+// Frames gives, for each type of client frame, an empty one to decode into.
+var Frames = map[string]func() any{
+	"send":       func() any { return new(Send) },
+	"regenerate": func() any { return new(Regenerate) },
+	"continue":   func() any { return new(Continue) },
+	"select":     func() any { return new(Select) },
+	"resume":     func() any { return new(Resume) },
+	"attach":     func() any { return new(Attach) },
+	"detach":     func() any { return new(Detach) },
+	"stop":       func() any { return new(Stop) },
+	"ping":       func() any { return new(Ping) },
 }
 
-// laterFrames are types of the protocol that this host does not serve yet; they
+// LaterFrames are types of the protocol that this host does not serve yet; they
 // are refused by name, so that a client can tell them from a mistake.
-var laterFrames = map[string]bool{"approve": true, "answer": true}
+var LaterFrames = map[string]bool{"approve": true, "answer": true}
 
-// decodeFrame reads a client frame. It returns a pointer to one of the frame
+// Decode reads a client frame. It returns a pointer to one of the frame
 // structs, and the frame's id wherever it could be read. The fault has code
 // too_large, invalid or unsupported.
-func decodeFrame(data []byte) (frame any, id json.RawMessage, f *fault.Error) {
-	if len(data) > MaxFrameBytes {
+func Decode(data []byte) (frame any, id json.RawMessage, f *fault.Error) {
+	if len(data) > MaxBytes {
 		return nil, nil, fault.New(fault.TooLarge, "The frame is larger than 1 MiB.")
 	}
 	if !utf8.Valid(data) {
-		return nil, nil, invalid("The frame is not valid UTF-8.")
+		return nil, nil, fault.New(fault.Invalid, "The frame is not valid UTF-8.")
 	}
 	var head frameHead
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, nil, invalid("The frame is not a JSON object with a type.")
+		return nil, nil, fault.New(fault.Invalid, "The frame is not a JSON object with a type.")
 	}
 	if string(head.ID) == "null" {
 		head.ID = nil
 	}
 	if !validID(head.ID) {
-		return nil, nil, invalid("The frame's id must be a short string or a number.")
+		return nil, nil, fault.New(fault.Invalid, "The frame's id must be a short string or a number.")
 	}
-	empty, known := frames[head.Type]
+	empty, known := Frames[head.Type]
 	switch {
 	case known:
 		frame = empty()
 	case head.Type == "":
-		return nil, head.ID, invalid("The frame has no type.")
-	case laterFrames[head.Type]:
+		return nil, head.ID, fault.New(fault.Invalid, "The frame has no type.")
+	case LaterFrames[head.Type]:
 		return nil, head.ID, fault.New(fault.Unsupported, "This host does not serve "+head.Type+".")
 	default:
 		return nil, head.ID, fault.New(fault.Unsupported, "The frame's type is not known.")
 	}
-	if err := decodeStrict(data, frame); err != nil {
-		return nil, head.ID, invalid(sentenceOf("frame", err))
+	if err := DecodeStrict(data, frame); err != nil {
+		return nil, head.ID, fault.New(fault.Invalid, Sentence("frame", err))
 	}
 	return frame, head.ID, nil
 }
@@ -169,8 +176,8 @@ func validID(id json.RawMessage) bool {
 // errTrailing is returned when something follows a JSON value.
 var errTrailing = errors.New("something follows the JSON value")
 
-// decodeStrict reads one JSON value and nothing else, with no unknown field.
-func decodeStrict(data []byte, into any) error {
+// DecodeStrict reads one JSON value and nothing else, with no unknown field.
+func DecodeStrict(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
@@ -182,14 +189,14 @@ func decodeStrict(data []byte, into any) error {
 	return nil
 }
 
-// sentenceOf says in a sentence what is wrong with a client's JSON.
-func sentenceOf(what string, err error) string {
+// Sentence says in a sentence what is wrong with a client's JSON.
+func Sentence(what string, err error) string {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return fmt.Sprintf("The %s's field %s cannot be a %s.", what, wrong.Field, wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return fmt.Sprintf("The %s has an unknown field %s.", what, clip(strings.TrimPrefix(err.Error(), "json: unknown field "), 80))
+		return fmt.Sprintf("The %s has an unknown field %s.", what, Clip(strings.TrimPrefix(err.Error(), "json: unknown field "), 80))
 	case errors.Is(err, errTrailing):
 		return fmt.Sprintf("The %s is more than one JSON value.", what)
 	default:
@@ -197,8 +204,8 @@ func sentenceOf(what string, err error) string {
 	}
 }
 
-// clip shortens s to at most n bytes at a rune's border.
-func clip(s string, n int) string {
+// Clip shortens s to at most n bytes at a rune's border.
+func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -1,4 +1,4 @@
-package api
+package event
 
 import (
 	"os"
@@ -14,7 +14,7 @@ func TestPublishedTopicsAreThoseThatSomebodyPublishes(t *testing.T) {
 	named := regexp.MustCompile(`\bTopic([A-Z]\w+)`)
 	written := regexp.MustCompile(`(?:Topic: |publish\(who, )"`)
 	found := map[Topic]bool{}
-	for _, folder := range []string{".", "../app"} {
+	for _, folder := range []string{"..", "../ask", "../rest", "../../app"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", folder, len(files), err)
