@@ -142,7 +142,7 @@ func (s sessions) Get(c *fiber.Ctx) error {
 		view.LiveRun = live[0].Run
 	}
 	views := make([]MessageView, 0, len(messages))
-	here := files{s.resource}.filesHere(who, messages)
+	here := files(s).filesHere(who, messages)
 	for _, m := range messages {
 		v := ViewMessage(m)
 		v.Files = viewRefs(m.Files, here)
