@@ -24,7 +24,8 @@ func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 	h.call("POST", apiRoot+"/agents", `{"name":"Tutor","instructions":"Ask back.","tools":["clock"],"model":"scripted","max_cycles":3}`, http.StatusCreated, &tutor)
 	one := apiRoot + "/agents/" + tutor.Agent.ID
 	h.call("PATCH", one, `{"max_cycles":2}`, http.StatusOK, &changed)
-	if a := changed.Agent; a.Name != "Tutor" || a.Instructions != "Ask back." || len(a.Tools) != 1 || a.Model != "scripted" || a.MaxCycles != 2 {
+	if a := changed.Agent; a.Name != "Tutor" || a.Instructions != "Ask back." || len(a.Tools) != 1 ||
+		a.Model != "scripted" || a.MaxCycles != 2 {
 		t.Errorf("%+v", a)
 	}
 	changed = reply{}
@@ -33,7 +34,8 @@ func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for body, code := range map[string]fault.Code{
-		`{}`: fault.Invalid, `{"name":"a","tools":"clock"}`: fault.Invalid, `{"name":"a","max_cycles":51}`: fault.Invalid, `{"name":"a","id":"x"}`: fault.Invalid,
+		`{}`: fault.Invalid, `{"name":"a","tools":"clock"}`: fault.Invalid,
+		`{"name":"a","max_cycles":51}`: fault.Invalid, `{"name":"a","id":"x"}`: fault.Invalid,
 		`{"name":"a","instructions":"` + strings.Repeat("x", store.MaxInstructionBytes+1) + `"}`: fault.Invalid,
 		`{"name":"a","model":"nobody"}`: fault.UnknownModel,
 	} {
@@ -41,8 +43,9 @@ func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 	}
 	h.fails(h.request("POST", apiRoot+"/agents", `{"name":"TUTOR"}`), http.StatusConflict, fault.Conflict)
 	for body, field := range map[string]string{
-		`{}`: "name", `{"name":"tutor"}`: "name", `{"name":"a","max_cycles":-1}`: "max_cycles", `{"name":"a","model":"nobody"}`: "model",
-		`{"name":"a","tools":[""]}`: "tools", `{"name":"a","instructions":"\u0000"}`: "instructions",
+		`{}`: "name", `{"name":"tutor"}`: "name", `{"name":"a","max_cycles":-1}`: "max_cycles",
+		`{"name":"a","model":"nobody"}`: "model",
+		`{"name":"a","tools":[""]}`:     "tools", `{"name":"a","instructions":"\u0000"}`: "instructions",
 	} {
 		var reply struct{ Error fault.Error }
 		_, data := h.do(h.request("POST", apiRoot+"/agents", body))
@@ -54,7 +57,8 @@ func TestAgentsAreWrittenByOperatorsAndReadByEverybody(t *testing.T) {
 	operator := h.cookie
 	h.become("eve", false)
 	var list all
-	if h.call("GET", apiRoot+"/agents", "", http.StatusOK, &list); len(list.Agents) != 1 || list.Agents[0].ID != tutor.Agent.ID {
+	if h.call("GET", apiRoot+"/agents", "", http.StatusOK, &list); len(list.Agents) != 1 ||
+		list.Agents[0].ID != tutor.Agent.ID {
 		t.Errorf("%+v", list)
 	}
 	h.fails(h.request("POST", apiRoot+"/agents", `{"name":"Mine"}`), http.StatusForbidden, fault.Forbidden)
@@ -80,7 +84,8 @@ func toAgent(agent, more string) string {
 func TestAMessageGoesToAnAgentOverHTTPAndTheWebSocket(t *testing.T) {
 	h := newHost(t)
 	var added struct{ Agent rest.AgentView }
-	h.call("POST", apiRoot+"/agents", `{"name":"Clock","instructions":"Speak like a clock."}`, http.StatusCreated, &added)
+	h.call("POST", apiRoot+"/agents", `{"name":"Clock","instructions":"Speak like a clock."}`, http.StatusCreated,
+		&added)
 	h.model.Add(llmtest.Answer().Text("Tick."), llmtest.Answer().Text("Tock."))
 
 	var ack rest.PostAck

@@ -37,7 +37,8 @@ func (s *Server) callerOf(c *fiber.Ctx) (caller.Caller, error) {
 		name := c.Get(userHeader, store.OwnerName)
 		user, err := s.cfg.Records.Users.ByName(s.ctx, name)
 		if errors.Is(err, store.ErrNotFound) {
-			return caller.Caller{}, fault.New(fault.UnknownUser, "There is no user of the name "+frame.Clip(name, 80)+".")
+			return caller.Caller{}, fault.New(fault.UnknownUser,
+				"There is no user of the name "+frame.Clip(name, 80)+".")
 		}
 		return caller.Caller{Principal: user.Principal(identity.Command), User: user}, err
 	}
@@ -74,9 +75,11 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 	cookie, _, err := s.cfg.Doors.RedeemLink(s.ctx, c.Query("token"))
 	switch {
 	case errors.Is(err, store.ErrBadLink):
-		return sorry(c, "This sign-in link is not valid, or it was used already. Ask an operator for a new one; bulkhead user link NAME prints it.")
+		return sorry(c, "This sign-in link is not valid, or it was used already. Ask an operator for a new one; "+
+			"bulkhead user link NAME prints it.")
 	case errors.Is(err, store.ErrExpired):
-		return sorry(c, "This sign-in link has expired. Ask an operator for a new one; bulkhead user link NAME prints it.")
+		return sorry(c, "This sign-in link has expired. Ask an operator for a new one; bulkhead user link NAME "+
+			"prints it.")
 	case err != nil:
 		return err
 	}
@@ -103,7 +106,8 @@ func sorry(c *fiber.Ctx, sentence string) error {
 	c.Set(fiber.HeaderContentType, mediaTypes[".html"])
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Status(fault.Forbidden.Status()).SendString(`<!doctype html><html lang="en"><meta charset="utf-8">` +
-		`<meta name="viewport" content="width=device-width"><title>Bulkhead</title><p>` + html.EscapeString(sentence) + `</p></html>`)
+		`<meta name="viewport" content="width=device-width"><title>Bulkhead</title><p>` + html.EscapeString(sentence) +
+		`</p></html>`)
 }
 
 // signOut takes the cookie back and closes the connections it opened.

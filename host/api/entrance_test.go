@@ -85,7 +85,8 @@ func (h *house) furnish(name string) belongings {
 	doc, err1 := h.store.Documents().Put(ctx, p, store.DocumentRecord{URI: h.name()}, []byte("the tide"))
 	memory, _, err2 := h.store.Memories().Add(ctx, p, store.Memory{Text: h.name()})
 	file, err3 := h.store.Files().Add(ctx, p, store.File{Name: "a.txt"}, []byte("text"))
-	picture, err4 := h.store.Files().AddPicture(ctx, p, store.File{Name: "a.png", MediaType: "image/png", Width: 1, Height: 1},
+	picture, err4 := h.store.Files().AddPicture(ctx, p,
+		store.File{Name: "a.png", MediaType: "image/png", Width: 1, Height: 1},
 		[]byte("picture"))
 	agent, err5 := h.store.Agents().Create(ctx, anOperator, store.Agent{Name: h.name()})
 	user, err6 := h.store.Users().Create(ctx, anOperator, h.name(), false)
@@ -301,8 +302,9 @@ func TestRoutesRefuseWhomTheRulesRefuse(t *testing.T) {
 func TestRoutesTakeWhomTheRulesTake(t *testing.T) {
 	h := newHouse(t)
 	elsewise := map[string]fault.Code{ // allowed, and then there is nothing to do it to
-		"PATCH /api/v1/plugins/:name/config": fault.UnknownPlugin, "POST /api/v1/plugins/:name/accept": fault.UnknownPlugin,
-		"POST /api/v1/models/refresh": fault.Unsupported, "POST /api/v1/models/offers": fault.Invalid,
+		"PATCH /api/v1/plugins/:name/config": fault.UnknownPlugin,
+		"POST /api/v1/plugins/:name/accept":  fault.UnknownPlugin,
+		"POST /api/v1/models/refresh":        fault.Unsupported, "POST /api/v1/models/offers": fault.Invalid,
 		"GET /api/v1/ws": fault.UpgradeRequired, // it wants a handshake; the frames have one
 	}
 	for _, e := range entrance.Routes {
@@ -398,7 +400,8 @@ func TestFramesGoByTheRules(t *testing.T) {
 			if may(e, caller) {
 				continue
 			}
-			if r := w.ask(h.frame(e.Name, hers)); r.Type != "nack" || !strings.HasPrefix(string(r.Error.Code), "unknown_") {
+			if r := w.ask(h.frame(e.Name, hers)); r.Type != "nack" ||
+				!strings.HasPrefix(string(r.Error.Code), "unknown_") {
 				t.Errorf("%s as %s: %+v", e.Name, caller, r)
 			}
 		}

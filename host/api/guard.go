@@ -14,7 +14,8 @@ import (
 
 // contentPolicy lets the page load and reach only this host.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; " +
-	"img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+	"img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; " +
+	"frame-ancestors 'none'; "
 
 // secure sets the header that every reply has.
 func secure(c *fiber.Ctx) error {
@@ -67,7 +68,10 @@ func (s *Server) hostAllowed(hostport string) bool {
 	if host == "" {
 		return false
 	}
-	if slices.ContainsFunc(s.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, host) || strings.EqualFold(h, hostport) }) {
+	if slices.ContainsFunc(s.cfg.Hosts, func(h string) bool {
+		return strings.EqualFold(h, host) ||
+			strings.EqualFold(h, hostport)
+	}) {
 		return true
 	}
 	if strings.EqualFold(host, "localhost") {

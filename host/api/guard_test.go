@@ -23,8 +23,10 @@ func decode(t *testing.T, data []byte, into any) {
 func TestForeignHostNamesAreRefusedOnLoopback(t *testing.T) {
 	h := newHost(t, func(c *Config) { c.Hosts = []string{"chat.example.org"} })
 	for host, ok := range map[string]bool{
-		"localhost:8420": true, "LOCALHOST": true, "127.0.0.1": true, "127.9.9.9:1": true, "[::1]:8420": true, "chat.example.org": true,
-		"evil.example": false, "evil.example:8420": false, "localhost.evil.example": false, "192.168.1.1": false, "127.0.0.1.evil.example": false,
+		"localhost:8420": true, "LOCALHOST": true, "127.0.0.1": true, "127.9.9.9:1": true, "[::1]:8420": true,
+		"chat.example.org": true,
+		"evil.example":     false, "evil.example:8420": false, "localhost.evil.example": false, "192.168.1.1": false,
+		"127.0.0.1.evil.example": false,
 	} {
 		res, _ := h.do(h.request("GET", "/healthz", "", "Host", host))
 		if (res.StatusCode == http.StatusOK) != ok {
@@ -61,7 +63,8 @@ func TestEveryReplyForbidsForeignRequests(t *testing.T) {
 	for _, path := range []string{"/", "/healthz", apiRoot + "/me", "/sign-in?token=x", "/assets/none.js"} {
 		res, _ := h.do(h.request("GET", path, ""))
 		csp := res.Header.Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "connect-src 'self' ws://127.0.0.1:"} {
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'",
+			"base-uri 'none'", "form-action 'self'", "connect-src 'self' ws://127.0.0.1:"} {
 			if !strings.Contains(csp, part) {
 				t.Errorf("%s: no %s in %s", path, part, csp)
 			}
@@ -96,8 +99,10 @@ func TestPageAndItsFiles(t *testing.T) {
 		{"/%2e%2e/%2e%2e/etc/passwd.txt", 404, "application/json", ""},
 	} {
 		res, data := h.do(h.request("GET", test.path, ""))
-		if res.StatusCode != test.status || res.Header.Get("Content-Type") != test.kind || res.Header.Get("Cache-Control") != test.caches {
-			t.Errorf("%s: %d %s %q %.60s", test.path, res.StatusCode, res.Header.Get("Content-Type"), res.Header.Get("Cache-Control"), data)
+		if res.StatusCode != test.status || res.Header.Get("Content-Type") != test.kind ||
+			res.Header.Get("Cache-Control") != test.caches {
+			t.Errorf("%s: %d %s %q %.60s", test.path, res.StatusCode, res.Header.Get("Content-Type"),
+				res.Header.Get("Cache-Control"), data)
 		}
 	}
 }
@@ -109,7 +114,8 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("ready: %d", res.StatusCode)
 	}
 	reason = errors.New("not yet")
-	if res, data := h.do(h.request("GET", "/readyz", "")); res.StatusCode != http.StatusServiceUnavailable || string(data) != "not yet\n" {
+	if res, data := h.do(h.request("GET", "/readyz", "")); res.StatusCode != http.StatusServiceUnavailable ||
+		string(data) != "not yet\n" {
 		t.Errorf("not ready: %d %s", res.StatusCode, data)
 	}
 }
@@ -119,8 +125,10 @@ func FuzzDecodeFrame(f *testing.F) {
 		`{"type":"send","id":"1","request_id":"1b4e28ba-2fa1-4d2b-883f-0016d3cca427","text":"x","models":["a"],"tools":[],"options":null}`,
 		`{"type":"regenerate","id":2,"request_id":"r","message_id":"m","models":null}`,
 		`{"type":"resume","run":"r","epoch":1,"after_seq":9}`, `{"type":"stop","run":"r","model_index":0}`,
-		`{"type":"attach","session_id":"s"}`, `{"type":"detach","run":"r"}`, `{"type":"select","message_id":"m","request_id":"x"}`,
-		`{"type":"ping","id":null}`, `{"type":"dance"}`, `{}`, `[]`, `"x"`, `{"type":"ping"}{}`, "\xff", `{"type":1}`, `{"id":{}}`,
+		`{"type":"attach","session_id":"s"}`, `{"type":"detach","run":"r"}`,
+		`{"type":"select","message_id":"m","request_id":"x"}`,
+		`{"type":"ping","id":null}`, `{"type":"dance"}`, `{}`, `[]`, `"x"`, `{"type":"ping"}{}`, "\xff", `{"type":1}`,
+		`{"id":{}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -132,7 +140,8 @@ func FuzzDecodeFrame(f *testing.F) {
 		if len(id) > 0 && !json.Valid(id) {
 			t.Fatalf("%q: id %q", data, id)
 		}
-		if fault != nil && (fault.Code == "" || fault.Message == "" || !json.Valid(mustJSON(t, nackFrame{"nack", id, fault, ""}))) {
+		if fault != nil && (fault.Code == "" || fault.Message == "" ||
+			!json.Valid(mustJSON(t, nackFrame{"nack", id, fault, ""}))) {
 			t.Fatalf("%q: fault %+v", data, fault)
 		}
 	})

@@ -140,14 +140,17 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	h.model, err = llmtest.Start()
 	must(err)
 	models := egress.ModelClient(h.model.URL())
-	model, err := openai.New(openai.Config{Name: "scripted", Provider: "openai", BaseURL: h.model.URL(), Model: "scripted", HTTPClient: models})
+	model, err := openai.New(openai.Config{Name: "scripted", Provider: "openai", BaseURL: h.model.URL(),
+		Model: "scripted", HTTPClient: models})
 	must(err)
-	base, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"), Documents: h.store.Documents(), People: h.store.Users()})
+	base, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"),
+		Documents: h.store.Documents(), People: h.store.Users()})
 	must(err)
 	hub := new(event.Hub)
 	records, err := journal.Open(t.Context(), h.store.DB(), journal.Options{Tick: time.Millisecond})
 	must(err)
-	h.turns = turn.New(turn.Config{Records: turn.RecordsOf(h.store), Journal: records, Models: only{model}, Logger: logger,
+	h.turns = turn.New(turn.Config{Records: turn.RecordsOf(h.store), Journal: records, Models: only{model},
+		Logger: logger,
 		Screen: func(ctx context.Context, p identity.Principal, text string) (turn.Screened, error) {
 			if h.screen == nil {
 				return turn.Screened{Text: text}, nil
@@ -161,7 +164,8 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	h.base = "http://" + ln.Addr().String()
-	cfg := Config{Records: rest.RecordsOf(h.store), Doors: h.store.SignIns(), Turns: h.turns, Knowledge: base, Models: only{model}, Plugins: noPlugins{}, Hub: hub,
+	cfg := Config{Records: rest.RecordsOf(h.store), Doors: h.store.SignIns(), Turns: h.turns, Knowledge: base,
+		Models: only{model}, Plugins: noPlugins{}, Hub: hub,
 		Page: testPage, Version: "test", BaseURL: h.base, LoopbackOnly: true, Logger: logger, After: h.quiet.after}
 	for _, c := range change {
 		c(&cfg)
@@ -179,12 +183,16 @@ func newHost(t *testing.T, change ...func(*Config)) *testHost {
 	must(err)
 	h.cookie, _, err = h.store.SignIns().RedeemLink(t.Context(), token)
 	must(err)
-	h.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{}, Timeout: patience}
+	h.client = &http.Client{CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}, Transport: &http.Transport{}, Timeout: patience}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		h.client.CloseIdleConnections()
-		err := errors.Join(h.server.Shutdown(ctx), <-served, h.turns.Close(ctx), h.model.Close(), base.Close(), errors.Join(records.Close(), h.store.Close()))
+		err := errors.Join(h.server.Shutdown(ctx), <-served, h.turns.Close(ctx), h.model.Close(), base.Close(),
+			errors.Join(records.Close(), h.store.Close()))
 		models.CloseIdleConnections()
 		if err != nil {
 			t.Error(err)

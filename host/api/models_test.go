@@ -39,9 +39,11 @@ func manage(t *testing.T) func(*Config) {
 
 func TestModelIsAddedTestedChosenAndRemoved(t *testing.T) {
 	h := newHost(t, manage(t))
-	body := `{"name":"team/big:70b","base_url":"` + h.model.URL() + `","model":"big:70b","api_key":"sk-hidden","context_tokens":8192}`
+	body := `{"name":"team/big:70b","base_url":"` + h.model.URL() +
+		`","model":"big:70b","api_key":"sk-hidden","context_tokens":8192}`
 
-	h.model.Add(llmtest.Answer().Text("one, ", "two"), llmtest.Answer().ToolCall("c", "tide_table", `{"place":"Skerryvore"}`))
+	h.model.Add(llmtest.Answer().Text("one, ", "two"),
+		llmtest.Answer().ToolCall("c", "tide_table", `{"place":"Skerryvore"}`))
 	var report trial.Report
 	h.call("POST", apiRoot+"/models/test", body, http.StatusOK, &report)
 	if !report.Works || report.Checks[len(report.Checks)-1].State != trial.OK {
@@ -53,7 +55,8 @@ func TestModelIsAddedTestedChosenAndRemoved(t *testing.T) {
 
 	var list modelsReply
 	h.call("POST", apiRoot+"/models", body, http.StatusCreated, &list)
-	if len(list.Models) != 2 || list.Models[0].Name != "team/big:70b" || list.Models[0].Origin != catalog.Added || !list.Models[0].HasKey || list.Models[0].ContextTokens != 8192 {
+	if len(list.Models) != 2 || list.Models[0].Name != "team/big:70b" || list.Models[0].Origin != catalog.Added ||
+		!list.Models[0].HasKey || list.Models[0].ContextTokens != 8192 {
 		t.Errorf("the list is %+v", list)
 	}
 	h.fails(h.request("POST", apiRoot+"/models", body), http.StatusConflict, fault.Conflict)
@@ -71,13 +74,15 @@ func TestModelIsAddedTestedChosenAndRemoved(t *testing.T) {
 	h.call("DELETE", apiRoot+"/models/team%2Fbig:70b", "", http.StatusNoContent, nil)
 	h.fails(h.request("DELETE", apiRoot+"/models/team%2Fbig:70b", ""), http.StatusNotFound, "unknown_model")
 	h.fails(h.request("DELETE", apiRoot+"/models/extractive", ""), http.StatusConflict, fault.Conflict)
-	h.fails(h.request("PUT", apiRoot+"/models/default", `{"name":"team/big:70b"}`), http.StatusNotFound, "unknown_model")
+	h.fails(h.request("PUT", apiRoot+"/models/default", `{"name":"team/big:70b"}`), http.StatusNotFound,
+		"unknown_model")
 	h.fails(h.request("POST", apiRoot+"/models/test", `{"name":"nobody"}`), http.StatusNotFound, "unknown_model")
 }
 
 func TestKeyOfAModelNeverComesBack(t *testing.T) {
 	h := newHost(t, manage(t))
-	_, data := h.do(h.request("POST", apiRoot+"/models", `{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"m","api_key":"sk-hidden"}`))
+	_, data := h.do(h.request("POST", apiRoot+"/models",
+		`{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"m","api_key":"sk-hidden"}`))
 	_, more := h.do(h.request("GET", apiRoot+"/models", ""))
 	_, bad := h.do(h.request("POST", apiRoot+"/models", `{"name":"","base_url":"x","model":"m","api_key":"sk-hidden"}`))
 	_, test := h.do(h.request("POST", apiRoot+"/models/test", `{"name":"m"}`))
@@ -102,14 +107,16 @@ func TestWhatAServerOffersIsTold(t *testing.T) {
 		t.Errorf("the offers are %v", offers.Models)
 	}
 	for _, address := range []string{"nonsense", "http://127.0.0.1:1/v1", strings.TrimSuffix(h.model.URL(), "/v1")} {
-		h.fails(h.request("POST", apiRoot+"/models/offers", `{"base_url":"`+address+`"}`), http.StatusBadRequest, fault.Invalid)
+		h.fails(h.request("POST", apiRoot+"/models/offers", `{"base_url":"`+address+`"}`), http.StatusBadRequest,
+			fault.Invalid)
 	}
 	h.fails(h.request("POST", apiRoot+"/models/refresh", ""), http.StatusBadRequest, fault.Unsupported)
 }
 
 func TestOnlyOperatorsChangeModels(t *testing.T) {
 	h := newHost(t, manage(t))
-	h.call("POST", apiRoot+"/models", `{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"m"}`, http.StatusCreated, nil)
+	h.call("POST", apiRoot+"/models", `{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"m"}`, http.StatusCreated,
+		nil)
 	h.cookie = h.signedIn("anna")
 	_, data := h.do(h.request("GET", apiRoot+"/models", ""))
 	if !strings.Contains(string(data), `"name":"m"`) || strings.Contains(string(data), "127.0.0.1:1") {
@@ -117,8 +124,10 @@ func TestOnlyOperatorsChangeModels(t *testing.T) {
 	}
 	for _, r := range []*http.Request{
 		h.request("POST", apiRoot+"/models", `{"name":"n"}`), h.request("DELETE", apiRoot+"/models/m", ""),
-		h.request("PUT", apiRoot+"/models/default", `{"name":"m"}`), h.request("POST", apiRoot+"/models/test", `{"name":"m"}`),
-		h.request("POST", apiRoot+"/models/refresh", ""), h.request("POST", apiRoot+"/models/offers", `{"base_url":"http://127.0.0.1:1/v1"}`),
+		h.request("PUT", apiRoot+"/models/default", `{"name":"m"}`),
+		h.request("POST", apiRoot+"/models/test", `{"name":"m"}`),
+		h.request("POST", apiRoot+"/models/refresh", ""),
+		h.request("POST", apiRoot+"/models/offers", `{"base_url":"http://127.0.0.1:1/v1"}`),
 	} {
 		h.fails(r, http.StatusForbidden, fault.Forbidden)
 	}
@@ -154,7 +163,8 @@ func TestSeldomSettingsOfAModelAreChecked(t *testing.T) {
 		`{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"q","first_token_timeout":"5"}`:                  "first_token_timeout",
 		`{"name":"m","base_url":"http://127.0.0.1:1/v1","model":"q","max_output_tokens":-1,"idle_timeout":"1m"}`: "max_output_tokens",
 	} {
-		if _, data := h.do(h.request("POST", apiRoot+"/models", body)); !strings.Contains(string(data), `"field":"`+field+`"`) {
+		if _, data := h.do(h.request("POST", apiRoot+"/models", body)); !strings.Contains(string(data),
+			`"field":"`+field+`"`) {
 			t.Errorf("%s: %s", body, data)
 		}
 	}

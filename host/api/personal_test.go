@@ -49,7 +49,8 @@ func TestMemoriesAreWrittenListedChangedAndDeleted(t *testing.T) {
 		t.Errorf("%+v %+v", again, changed)
 	}
 	var list all
-	if h.call("GET", apiRoot+"/memories", "", http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Text != "I drink coffee." {
+	if h.call("GET", apiRoot+"/memories", "", http.StatusOK, &list); len(list.Memories) != 1 ||
+		list.Memories[0].Text != "I drink coffee." {
 		t.Errorf("%+v", list)
 	}
 	one := apiRoot + "/memories/" + tea.Memory.ID
@@ -63,7 +64,8 @@ func TestMemoriesAreWrittenListedChangedAndDeleted(t *testing.T) {
 	h.cookie = owner
 	h.call("DELETE", one, "", http.StatusNoContent, nil)
 	h.fails(h.request("DELETE", one, ""), http.StatusNotFound, "unknown_memory")
-	for _, body := range []string{`{"text":" "}`, `{"text":"` + strings.Repeat("x", store.MaxMemoryRunes+1) + `"}`, `{"memory":"x"}`, `{`} {
+	for _, body := range []string{`{"text":" "}`, `{"text":"` + strings.Repeat("x", store.MaxMemoryRunes+1) + `"}`,
+		`{"memory":"x"}`, `{`} {
 		h.fails(h.request("POST", apiRoot+"/memories", body), http.StatusBadRequest, fault.Invalid)
 	}
 	for _, change := range []string{"created", "updated", "removed"} {
@@ -111,14 +113,16 @@ func (h *testHost) attach(files map[string]string) filesReply {
 }
 
 func sendWithFiles(text string, ids ...string) string {
-	data, _ := json.Marshal(map[string]any{"request_id": uuid.NewString(), "text": text, "files": ids}) // strings encode
+	data, _ := json.Marshal(map[string]any{"request_id": uuid.NewString(), "text": text,
+		"files": ids}) // strings encode
 	return string(data)
 }
 
 func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 	h := newHost(t)
 	got := h.attach(map[string]string{"harbours.csv": "name;depth\nÅlesund;12\n", "letter.pdf": "%PDF-1.7\n"})
-	if len(got.Files) != 1 || len(got.Failed) != 1 || got.Failed[0].Error.Code != "not_text" || !strings.Contains(got.Failed[0].Error.Message, "letter.pdf is a PDF") {
+	if len(got.Files) != 1 || len(got.Failed) != 1 || got.Failed[0].Error.Code != "not_text" ||
+		!strings.Contains(got.Failed[0].Error.Message, "letter.pdf is a PDF") {
 		t.Fatalf("%+v", got)
 	}
 	file := got.Files[0]
@@ -130,7 +134,8 @@ func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 	h.call("POST", newMessages, sendWithFiles("How deep is it?", file.ID), http.StatusAccepted, &ack)
 	h.waitFor(ack.Run)
 	asked := h.model.Requests()[0].Last().Content
-	if !strings.HasPrefix(asked, "How deep is it?\n\n=== attached file \"harbours.csv\"") || !strings.Contains(asked, "Ålesund;12\n=== end of file "+file.ID) {
+	if !strings.HasPrefix(asked, "How deep is it?\n\n=== attached file \"harbours.csv\"") ||
+		!strings.Contains(asked, "Ålesund;12\n=== end of file "+file.ID) {
 		t.Errorf("the model got %q", asked)
 	}
 	var detail struct{ Messages []rest.MessageView }
@@ -140,7 +145,8 @@ func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 		t.Errorf("%+v", detail.Messages)
 	}
 	var whole rest.FileView
-	if h.call("GET", apiRoot+"/files/"+file.ID, "", http.StatusOK, &whole); whole.Text == nil || !strings.Contains(*whole.Text, "Ålesund") {
+	if h.call("GET", apiRoot+"/files/"+file.ID, "", http.StatusOK, &whole); whole.Text == nil ||
+		!strings.Contains(*whole.Text, "Ålesund") {
 		t.Errorf("%+v", whole)
 	}
 	owner := h.cookie
@@ -153,7 +159,8 @@ func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 	h.call("DELETE", apiRoot+"/files/"+file.ID, "", http.StatusNoContent, nil)
 	h.fails(h.request("GET", apiRoot+"/files/"+file.ID, ""), http.StatusNotFound, "unknown_file")
 	want.Gone = true
-	if h.call("GET", apiRoot+"/sessions/"+ack.SessionID, "", http.StatusOK, &detail); detail.Messages[0].Files[0] != want {
+	if h.call("GET", apiRoot+"/sessions/"+ack.SessionID, "", http.StatusOK,
+		&detail); detail.Messages[0].Files[0] != want {
 		t.Errorf("%+v", detail.Messages[0])
 	}
 	var list filesReply
@@ -165,7 +172,8 @@ func TestFilesAreAttachedSentShownAndDeleted(t *testing.T) {
 func TestTooLargeAndTooManyFilesAreRefused(t *testing.T) {
 	h := newHost(t)
 	got := h.attach(map[string]string{"big.txt": strings.Repeat("x", 1<<20+1)})
-	if len(got.Files) != 0 || got.Failed[0].Error.Code != fault.TooLarge || !strings.Contains(got.Failed[0].Error.Message, "at most 1 MiB") {
+	if len(got.Files) != 0 || got.Failed[0].Error.Code != fault.TooLarge ||
+		!strings.Contains(got.Failed[0].Error.Message, "at most 1 MiB") {
 		t.Errorf("%+v", got)
 	}
 	h.fails(h.request("POST", newMessages, sendWithFiles("What?", "f_none")), http.StatusNotFound, "unknown_file")

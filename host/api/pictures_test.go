@@ -42,7 +42,8 @@ func TestAPictureIsAttachedSentAndShownToItsOwnerOnly(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	file := got.Files[0]
-	if file.Name != "boat.txt" || file.MediaType != "image/png" || file.Width != 8 || file.Height != 5 || file.Bytes != int64(len(data)) || file.Characters != 0 {
+	if file.Name != "boat.txt" || file.MediaType != "image/png" || file.Width != 8 || file.Height != 5 ||
+		file.Bytes != int64(len(data)) || file.Characters != 0 {
 		t.Errorf("under a lying name: %+v", file)
 	}
 	var whole rest.FileView
@@ -65,7 +66,8 @@ func TestAPictureIsAttachedSentAndShownToItsOwnerOnly(t *testing.T) {
 	h.call("POST", newMessages, sendWithFiles("What is it?", file.ID), http.StatusAccepted, &ack)
 	h.waitFor(ack.Run)
 	asked := h.model.Requests()[0].Last().Content
-	if !strings.Contains(asked, "image/png, 8 × 5 pixels") || !strings.Contains(asked, "an image that you cannot see ===") {
+	if !strings.Contains(asked, "image/png, 8 × 5 pixels") ||
+		!strings.Contains(asked, "an image that you cannot see ===") {
 		t.Errorf("a model without vision got %q", asked)
 	}
 	var detail struct{ Messages []rest.MessageView }
@@ -99,13 +101,15 @@ func TestWhatIsNoWholePictureIsRefusedInWords(t *testing.T) {
 		"photo.tif": {"II*\x00\x08\x00\x00\x00", "not_text", "PNG, JPEG, GIF and WebP pictures"},
 	} {
 		got := h.attach(map[string]string{name: c.data})
-		if len(got.Files) != 0 || len(got.Failed) != 1 || got.Failed[0].Error.Code != c.code || !strings.HasPrefix(got.Failed[0].Error.Message, name) ||
+		if len(got.Files) != 0 || len(got.Failed) != 1 || got.Failed[0].Error.Code != c.code ||
+			!strings.HasPrefix(got.Failed[0].Error.Message, name) ||
 			!strings.Contains(got.Failed[0].Error.Message, c.says) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	// Text that calls itself a picture is text, and is never served as a picture.
-	for name, data := range map[string]string{"page.png": "<script>alert(1)</script>", "drawing.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>"} {
+	for name, data := range map[string]string{"page.png": "<script>alert(1)</script>",
+		"drawing.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>"} {
 		got := h.attach(map[string]string{name: data})
 		if len(got.Files) != 1 || got.Files[0].Width != 0 || got.Files[0].MediaType == "image/png" {
 			t.Fatalf("%s: %+v", name, got)

@@ -77,12 +77,14 @@ func TestMetricsAreForThisMachineAndOperators(t *testing.T) {
 	}
 	res, data := h.do(plain())
 	if res.StatusCode != http.StatusOK || !strings.Contains(string(data), "bulkhead_sockets_live 0") ||
-		!strings.Contains(string(data), `bulkhead_bytes_total{direction="in"}`) || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
+		!strings.Contains(string(data), `bulkhead_bytes_total{direction="in"}`) ||
+		!strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
 		t.Errorf("from this machine: %d %s", res.StatusCode, data)
 	}
 	h.fails(plain("X-Forwarded-For", "203.0.113.9"), http.StatusUnauthorized, fault.SignedOut)
 	h.fails(plain("Forwarded", "for=203.0.113.9"), http.StatusUnauthorized, fault.SignedOut)
-	if res, _ := h.do(h.request("GET", "/metrics", "", "X-Forwarded-For", "203.0.113.9")); res.StatusCode != http.StatusOK {
+	if res, _ := h.do(h.request("GET", "/metrics", "", "X-Forwarded-For",
+		"203.0.113.9")); res.StatusCode != http.StatusOK {
 		t.Errorf("an operator gets %d", res.StatusCode)
 	}
 	cookie := h.signedIn("anna")

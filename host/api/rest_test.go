@@ -39,7 +39,8 @@ func TestWholeAnswerInOneReply(t *testing.T) {
 		t.Fatalf("got %+v", run)
 	}
 	m := run.Messages[0]
-	if m.Text != "The answer." || m.Reasoning != "hm" || m.Usage.InputTokens != 7 || m.Usage.OutputTokens != 3 || m.Model != "scripted" {
+	if m.Text != "The answer." || m.Reasoning != "hm" || m.Usage.InputTokens != 7 || m.Usage.OutputTokens != 3 ||
+		m.Model != "scripted" {
 		t.Errorf("got %+v", m)
 	}
 	var detail struct {
@@ -48,7 +49,8 @@ func TestWholeAnswerInOneReply(t *testing.T) {
 		Live     []frame.LiveRun    `json:"live_runs"`
 	}
 	h.call("GET", apiRoot+"/sessions/"+run.SessionID, "", http.StatusOK, &detail)
-	if len(detail.Messages) != 2 || detail.Messages[1].Text != m.Text || detail.Messages[1].Status != "completed" || detail.Session.Leaf != m.MessageID {
+	if len(detail.Messages) != 2 || detail.Messages[1].Text != m.Text || detail.Messages[1].Status != "completed" ||
+		detail.Session.Leaf != m.MessageID {
 		t.Errorf("the session is %+v", detail)
 	}
 }
@@ -63,9 +65,12 @@ func TestPostIsIdempotentByKey(t *testing.T) {
 	if first.Run == "" || first.Run != again.Run || first.SessionID != again.SessionID {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
-	h.fails(h.request("POST", newMessages, `{"text":"Who?"}`, "Idempotency-Key", key), http.StatusConflict, fault.Conflict)
-	h.fails(h.request("POST", newMessages, `{"text":"Who?","request_id":"`+uuid.NewString()+`"}`, "Idempotency-Key", key), http.StatusBadRequest, fault.Invalid)
-	h.fails(h.request("POST", newMessages, `{"text":"Who?"}`, "Idempotency-Key", "no uuid"), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.request("POST", newMessages, `{"text":"Who?"}`, "Idempotency-Key", key), http.StatusConflict,
+		fault.Conflict)
+	h.fails(h.request("POST", newMessages, `{"text":"Who?","request_id":"`+uuid.NewString()+`"}`, "Idempotency-Key",
+		key), http.StatusBadRequest, fault.Invalid)
+	h.fails(h.request("POST", newMessages, `{"text":"Who?"}`, "Idempotency-Key", "no uuid"), http.StatusBadRequest,
+		fault.Invalid)
 	h.waitFor(first.Run)
 }
 
@@ -259,7 +264,8 @@ func TestSessionsAreListedRenamedAndDeleted(t *testing.T) {
 	}
 	var page, left list
 	h.call("GET", apiRoot+"/sessions?limit=2", "", http.StatusOK, &page)
-	if len(page.Sessions) != 2 || !page.More || page.Sessions[0].ID != ids[2] || page.Sessions[0].Title != "Question 2" {
+	if len(page.Sessions) != 2 || !page.More || page.Sessions[0].ID != ids[2] ||
+		page.Sessions[0].Title != "Question 2" {
 		t.Fatalf("first page %+v", page)
 	}
 	h.call("GET", apiRoot+"/sessions?limit=2&before="+page.Sessions[1].ID, "", http.StatusOK, &left)
@@ -273,7 +279,8 @@ func TestSessionsAreListedRenamedAndDeleted(t *testing.T) {
 		t.Errorf("title %q", detail.Session.Title)
 	}
 	h.call("PATCH", path, `{"pinned":true}`, http.StatusOK, nil)
-	if h.call("GET", apiRoot+"/sessions?limit=2", "", http.StatusOK, &page); page.Sessions[0].ID != ids[0] || !page.Sessions[0].Pinned || page.Sessions[0].Title != "Better name" {
+	if h.call("GET", apiRoot+"/sessions?limit=2", "", http.StatusOK, &page); page.Sessions[0].ID != ids[0] ||
+		!page.Sessions[0].Pinned || page.Sessions[0].Title != "Better name" {
 		t.Errorf("a pinned conversation is not the first: %+v", page.Sessions)
 	}
 	h.call("PATCH", path, `{"pinned":false}`, http.StatusOK, nil)
@@ -336,7 +343,8 @@ func TestDocumentsAreTakenFoundReadAndRemoved(t *testing.T) {
 	}
 	id := got.Documents[0].ID
 	var doc rest.DocumentView
-	if h.call("GET", apiRoot+"/documents/"+id, "", http.StatusOK, &doc); doc.Text == nil || !strings.Contains(*doc.Text, "nine hours") {
+	if h.call("GET", apiRoot+"/documents/"+id, "", http.StatusOK, &doc); doc.Text == nil ||
+		!strings.Contains(*doc.Text, "nine hours") {
 		t.Errorf("document %+v", doc)
 	}
 	var hits struct {
@@ -355,7 +363,8 @@ func TestDocumentsAreTakenFoundReadAndRemoved(t *testing.T) {
 	h.call("DELETE", apiRoot+"/documents/"+id, "", http.StatusNoContent, nil)
 	h.fails(h.request("GET", apiRoot+"/documents/"+id, ""), http.StatusNotFound, "unknown_document")
 	var list reply
-	if h.call("GET", apiRoot+"/documents", "", http.StatusOK, &list); list.Documents == nil || len(list.Documents) != 0 {
+	if h.call("GET", apiRoot+"/documents", "", http.StatusOK, &list); list.Documents == nil ||
+		len(list.Documents) != 0 {
 		t.Errorf("list %+v", list)
 	}
 }
@@ -364,15 +373,18 @@ func TestOversizeAndMalformedBodies(t *testing.T) {
 	h := newHost(t)
 	big := `{"text":"` + strings.Repeat("x", frame.MaxBytes) + `"}`
 	h.fails(h.request("POST", newMessages, big), http.StatusRequestEntityTooLarge, fault.TooLarge)
-	h.fails(h.request("POST", newMessages, sendJSONBody(strings.Repeat("x", 300<<10))), http.StatusRequestEntityTooLarge, fault.TooLarge)
-	for _, body := range []string{`{`, `[]`, `{"text":1}`, `{"text":"x","y":1}`, `{"text":"x"} {}`, `{"text":""}`, `{"text":"x","session_id":"s_1"} `} {
+	h.fails(h.request("POST", newMessages, sendJSONBody(strings.Repeat("x", 300<<10))),
+		http.StatusRequestEntityTooLarge, fault.TooLarge)
+	for _, body := range []string{`{`, `[]`, `{"text":1}`, `{"text":"x","y":1}`, `{"text":"x"} {}`, `{"text":""}`,
+		`{"text":"x","session_id":"s_1"} `} {
 		r := h.request("POST", apiRoot+"/sessions/s_2/messages", body)
 		res, data := h.do(r)
 		if res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", body, res.StatusCode, data)
 		}
 	}
-	h.fails(h.request("POST", newMessages, sendJSONBody("x"), "Content-Type", "text/plain"), http.StatusUnsupportedMediaType, fault.NotJSON)
+	h.fails(h.request("POST", newMessages, sendJSONBody("x"), "Content-Type", "text/plain"),
+		http.StatusUnsupportedMediaType, fault.NotJSON)
 	h.fails(h.request("GET", "/api/v2/me", ""), http.StatusNotFound, fault.NotFound)
 	h.fails(h.request("GET", apiRoot+"/nothing", ""), http.StatusNotFound, fault.NotFound)
 	h.fails(h.request("POST", "/", ""), http.StatusMethodNotAllowed, fault.MethodNotAllowed)
@@ -499,7 +511,10 @@ func TestLocalListenerActsForAnyUser(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- h.server.ServeLocal(ln) }()
 	dialer := &net.Dialer{}
-	tr := &http.Transport{DialContext: func(ctx ctxT, _, _ string) (net.Conn, error) { return dialer.DialContext(ctx, "unix", path) }}
+	tr := &http.Transport{DialContext: func(ctx ctxT, _, _ string) (net.Conn,
+		error) {
+		return dialer.DialContext(ctx, "unix", path)
+	}}
 	tcp := h.client
 	h.client = &http.Client{Transport: tr, Timeout: patience}
 	defer func() { tr.CloseIdleConnections(); h.client = tcp }()

@@ -45,7 +45,8 @@ func (s *Server) serve(kind int, ln net.Listener) error {
 			s.take(kind, conn)
 		case s.isStopped():
 			return nil
-		case errors.As(err, &short) && short.Timeout(), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
+		case errors.As(err, &short) && short.Timeout(), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE),
+			errors.Is(err, syscall.ECONNABORTED):
 			s.cfg.Logger.Warn("accept a connection", "error", err)
 			again, stop := s.cfg.After(acceptPause)
 			select {

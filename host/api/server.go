@@ -205,7 +205,8 @@ func (s *Server) newHTTP(local bool) *fasthttp.Server {
 
 // bodyLimit lets uploads be larger than anything else.
 func bodyLimit(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if string(h.Method()) == fiber.MethodPost && (string(h.RequestURI()) == apiRoot+"/documents" || string(h.RequestURI()) == apiRoot+"/files") {
+	if string(h.Method()) == fiber.MethodPost && (string(h.RequestURI()) == apiRoot+"/documents" ||
+		string(h.RequestURI()) == apiRoot+"/files") {
 		return fasthttp.RequestConfig{MaxRequestBodySize: maxUploadBytes}
 	}
 	return fasthttp.RequestConfig{MaxRequestBodySize: maxBodyBytes}
@@ -249,7 +250,8 @@ func (s *Server) recoverPanic() fiber.Handler {
 	return recover.New(recover.Config{
 		EnableStackTrace: true,
 		StackTraceHandler: func(c *fiber.Ctx, p any) {
-			s.cfg.Logger.Error("a handler panicked", "request", caller.RequestOf(c), "path", c.Path(), "panic", sprintf("%v", p))
+			s.cfg.Logger.Error("a handler panicked", "request", caller.RequestOf(c), "path", c.Path(), "panic",
+				sprintf("%v", p))
 		},
 	})
 }

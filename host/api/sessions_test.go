@@ -13,7 +13,8 @@ import (
 )
 
 func TestAMessageNamesTheCallsThatAreHeldBack(t *testing.T) {
-	v := rest.ViewMessage(turn.Message{Message: store.Message{Role: store.RoleAssistant, Held: []store.Call{{ID: "c2"}, {ID: "c3"}}}})
+	v := rest.ViewMessage(turn.Message{Message: store.Message{Role: store.RoleAssistant,
+		Held: []store.Call{{ID: "c2"}, {ID: "c3"}}}})
 	if !slices.Equal(v.Held, []string{"c2", "c3"}) {
 		t.Errorf("held %v", v.Held)
 	}
@@ -31,7 +32,8 @@ func (l listed) Call(context.Context, tool.Invocation) (tool.Result, error) {
 }
 
 func (two) Tools(context.Context, string) ([]tool.Tool, error) {
-	return []tool.Tool{listed{tool.Spec{Name: "clock"}}, listed{tool.Spec{Name: "remember", Reaches: []string{tool.ReachesMemory}}}}, nil
+	return []tool.Tool{listed{tool.Spec{Name: "clock"}},
+		listed{tool.Spec{Name: "remember", Reaches: []string{tool.ReachesMemory}}}}, nil
 }
 
 func TestToolsSayWhetherTheyReachMemory(t *testing.T) {

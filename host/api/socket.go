@@ -63,7 +63,8 @@ type follower struct {
 
 // newSocket returns a socket that hands on events, which the caller closes.
 func newSocket(srv *Server, conn *websocket.Conn, who caller.Caller, events *event.Subscription) *socket {
-	return &socket{srv: srv, conn: conn, who: who, events: events, out: make(chan outgoing), followed: make(map[string]*follower)}
+	return &socket{srv: srv, conn: conn, who: who, events: events, out: make(chan outgoing),
+		followed: make(map[string]*follower)}
 }
 
 // serve runs the connection until it ends. ctx being done ends it at once.

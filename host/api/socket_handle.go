@@ -155,7 +155,8 @@ func (s *socket) handleSelect(ctx context.Context, id json.RawMessage, f *frame.
 		s.sendJSON(ctx, ackFrame{Type: "ack", ID: id})
 		return nil
 	}
-	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID, MessageID: f.MessageID})
+	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID,
+		MessageID: f.MessageID})
 }
 
 func (s *socket) handleContinue(ctx context.Context, id json.RawMessage, f *frame.Continue) error {
@@ -166,5 +167,6 @@ func (s *socket) handleContinue(ctx context.Context, id json.RawMessage, f *fram
 	if err != nil {
 		return err
 	}
-	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID, MessageID: f.MessageID})
+	return s.begin(ctx, ack, ackFrame{Type: "ack", ID: id, Run: ack.Run, Epoch: ack.Epoch, SessionID: ack.SessionID,
+		MessageID: f.MessageID})
 }

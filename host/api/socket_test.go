@@ -256,7 +256,8 @@ func checkSeq(t *testing.T, packets []packet.Packet, after int64) {
 }
 
 func sendFrameText(id, text string) string {
-	data, _ := json.Marshal(map[string]any{"type": "send", "id": id, "request_id": uuid.NewString(), "text": text}) // strings encode
+	data, _ := json.Marshal(map[string]any{"type": "send", "id": id, "request_id": uuid.NewString(),
+		"text": text}) // strings encode
 	return string(data)
 }
 
@@ -266,7 +267,8 @@ func TestSendAnswersWithAckBeforePackets(t *testing.T) {
 	w := h.dial()
 	w.write(sendFrameText("a1", "What?"))
 	ack := w.read()
-	if ack.Type != "ack" || string(ack.ID) != `"a1"` || ack.Run == "" || ack.Epoch != 1 || ack.SessionID == "" || ack.UserMessageID == "" {
+	if ack.Type != "ack" || string(ack.ID) != `"a1"` || ack.Run == "" || ack.Epoch != 1 || ack.SessionID == "" ||
+		ack.UserMessageID == "" {
 		t.Fatalf("the first frame is %+v", ack)
 	}
 	packets := w.until(rest.EndsRun)
@@ -295,11 +297,13 @@ func TestAnAckHasTheTextThatIsStoredWhereItIsNotWhatWasSent(t *testing.T) {
 		w.until(rest.EndsRun)
 	}
 	w.write(sendFrameText("a2", "forbidden"))
-	if nack := w.read(); nack.Type != "nack" || nack.Error.Code != "refused" || nack.Error.Message != "Such messages are not taken here." {
+	if nack := w.read(); nack.Type != "nack" || nack.Error.Code != "refused" ||
+		nack.Error.Message != "Such messages are not taken here." {
 		t.Errorf("the frame is %+v", nack)
 	}
 	var ack rest.PostAck
-	h.call("POST", apiRoot+"/sessions/new/messages", `{"request_id":"`+uuid.NewString()+`","text":"4711"}`, http.StatusAccepted, &ack)
+	h.call("POST", apiRoot+"/sessions/new/messages", `{"request_id":"`+uuid.NewString()+`","text":"4711"}`,
+		http.StatusAccepted, &ack)
 	if ack.Text != "[number]" {
 		t.Errorf("the reply is %+v", ack)
 	}
@@ -345,7 +349,8 @@ func TestResumeGoesOnWhereTheClientWas(t *testing.T) {
 		t.Fatalf("attach got %+v", attached)
 	}
 	resume := func(epoch, after int64) frameIn {
-		f, _ := json.Marshal(map[string]any{"type": "resume", "id": 2, "run": ack.Run, "epoch": epoch, "after_seq": after}) // plain values encode
+		f, _ := json.Marshal(map[string]any{"type": "resume", "id": 2, "run": ack.Run, "epoch": epoch,
+			"after_seq": after}) // plain values encode
 		return w.ask(string(f))
 	}
 	if r := resume(1, last); r.Type != "ack" || r.Reset || r.Epoch != 1 {
@@ -388,7 +393,8 @@ func TestOneLiveRunPerSession(t *testing.T) {
 	w := h.dial()
 	ack := w.ask(sendFrameText("1", "What?"))
 	second := strings.Replace(sendFrameText("2", "And?"), `"text"`, `"session_id":"`+ack.SessionID+`","text"`, 1)
-	if nack := w.ask(second); nack.Type != "nack" || nack.Error.Code != "busy" || nack.Run != ack.Run || string(nack.ID) != `"2"` {
+	if nack := w.ask(second); nack.Type != "nack" || nack.Error.Code != "busy" || nack.Run != ack.Run ||
+		string(nack.ID) != `"2"` {
 		t.Errorf("a second send got %+v", nack)
 	}
 	close(gate)
@@ -426,15 +432,18 @@ func TestBadFramesGetANackThenAClose(t *testing.T) {
 		{"no JSON", `{`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"no object", `[1]`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"two values", `{"type":"ping"} {}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"unknown field", `{"type":"ping","x":1}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
-		{"wrong type of a field", `{"type":"stop","run":7}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
+		{"unknown field", `{"type":"ping","x":1}`, fault.Invalid, websocket.MessageText,
+			websocket.StatusPolicyViolation},
+		{"wrong type of a field", `{"type":"stop","run":7}`, fault.Invalid, websocket.MessageText,
+			websocket.StatusPolicyViolation},
 		{"unknown type", `{"type":"dance"}`, fault.Unsupported, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"later type", `{"type":"approve"}`, fault.Unsupported, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"no type", `{"id":1}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"odd id", `{"type":"ping","id":{}}`, fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"invalid UTF-8", "{\"type\":\"\xff\"}", fault.Invalid, websocket.MessageText, websocket.StatusPolicyViolation},
 		{"binary", `{"type":"ping"}`, fault.Invalid, websocket.MessageBinary, websocket.StatusPolicyViolation},
-		{"too large", `{"type":"ping","id":"` + strings.Repeat("x", frame.MaxBytes) + `"}`, fault.TooLarge, websocket.MessageText, websocket.StatusMessageTooBig},
+		{"too large", `{"type":"ping","id":"` + strings.Repeat("x", frame.MaxBytes) + `"}`, fault.TooLarge,
+			websocket.MessageText, websocket.StatusMessageTooBig},
 	}
 	h := newHost(t)
 	for _, test := range tests {
@@ -593,7 +602,8 @@ func TestHandshakeIsRefusedProperly(t *testing.T) {
 	}
 	h.fails(h.request("GET", apiRoot+"/ws", ""), http.StatusUpgradeRequired, fault.UpgradeRequired)
 	// A bad handshake is answered by the responder of our own.
-	res, _ := h.do(h.request("GET", apiRoot+"/ws", "", "Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "12", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="))
+	res, _ := h.do(h.request("GET", apiRoot+"/ws", "", "Connection", "Upgrade", "Upgrade", "websocket",
+		"Sec-WebSocket-Version", "12", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="))
 	if res.StatusCode != http.StatusBadRequest || res.Header.Get("Sec-WebSocket-Version") != "13" {
 		t.Errorf("an old version got %d %v", res.StatusCode, res.Header)
 	}

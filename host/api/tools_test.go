@@ -57,7 +57,8 @@ func TestToolsGoByIdentityAndByName(t *testing.T) {
 	if err != nil || !slices.Equal(kept.Tools, []string{id, "sundial"}) {
 		t.Errorf("kept %v, %v", kept.Tools, err)
 	}
-	if _, err := h.store.Agents().Create(t.Context(), anOperator, store.Agent{Name: "Old", Tools: []string{name}}); err != nil {
+	if _, err := h.store.Agents().Create(t.Context(), anOperator,
+		store.Agent{Name: "Old", Tools: []string{name}}); err != nil {
 		t.Fatal(err)
 	}
 	var all struct{ Agents []rest.AgentView }

@@ -111,7 +111,8 @@ func Open(ctx context.Context, o Options) (*App, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{options: o, Hub: new(event.Hub), Metrics: metrics.New(nil), ready: make(chan struct{}), stop: func() {}}
-	for _, open := range []func(context.Context) error{a.openStore, a.openEngine, a.openEgress, a.openKnowledge, a.openPlugins, a.openModels, a.openTurns} {
+	for _, open := range []func(context.Context) error{a.openStore, a.openEngine, a.openEgress, a.openKnowledge,
+		a.openPlugins, a.openModels, a.openTurns} {
 		if err := open(ctx); err != nil {
 			return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
 		}
@@ -135,7 +136,8 @@ func (a *App) openStore(ctx context.Context) error {
 		return fmt.Errorf("open the data folder: %w", err)
 	}
 	var err error
-	if a.Store, err = store.Open(filepath.Join(a.options.DataDir, storeFile), store.Options{Holder: a.options.Holder}); err != nil {
+	if a.Store, err = store.Open(filepath.Join(a.options.DataDir, storeFile),
+		store.Options{Holder: a.options.Holder}); err != nil {
 		return err
 	}
 	a.onClose(func(context.Context) error { return a.Store.Close() })
@@ -146,7 +148,8 @@ func (a *App) openStore(ctx context.Context) error {
 }
 
 func (a *App) openEngine(ctx context.Context) (err error) {
-	if a.engine, err = engine.New(ctx, engine.Config{CacheDir: CacheDir(a.options.DataDir), Logger: a.options.Logger}); err != nil {
+	if a.engine, err = engine.New(ctx, engine.Config{CacheDir: CacheDir(a.options.DataDir),
+		Logger: a.options.Logger}); err != nil {
 		return fmt.Errorf("start the runtime: %w", err)
 	}
 	a.onClose(a.engine.Close)
@@ -168,7 +171,8 @@ func NewEgress(c config.Config) (*egress.Guard, error) {
 }
 
 func (a *App) openKnowledge(ctx context.Context) (err error) {
-	a.Knowledge, err = knowledge.Open(ctx, knowledge.Config{Dir: filepath.Join(a.options.DataDir, indexDir), Documents: a.Store.Documents(), People: a.Store.Users(), Logger: a.options.Logger})
+	a.Knowledge, err = knowledge.Open(ctx, knowledge.Config{Dir: filepath.Join(a.options.DataDir, indexDir),
+		Documents: a.Store.Documents(), People: a.Store.Users(), Logger: a.options.Logger})
 	if err != nil {
 		return err
 	}
@@ -184,7 +188,8 @@ func (a *App) openPlugins(ctx context.Context) error {
 	a.Plugins, err = plugin.New(ctx, plugin.Config{
 		Engine: a.engine, Registry: reg, Audit: audit.New(a.Store.Space("audit"), time.Now), Logger: a.options.Logger,
 		Services: hostfunc.Services{
-			Knowledge: a.Knowledge, Memories: a.Store.Memories(), Sessions: a.Store.Sessions(), Files: a.Store.Files(), Runs: a.Store.Runs(), Messages: a.Store.Messages(), Egress: a.egress,
+			Knowledge: a.Knowledge, Memories: a.Store.Memories(), Sessions: a.Store.Sessions(), Files: a.Store.Files(),
+			Runs: a.Store.Runs(), Messages: a.Store.Messages(), Egress: a.egress,
 			Models:     completer{func() *catalog.Catalog { return a.Models }},
 			Storage:    a.Store.Space("plugin"),
 			Workspaces: files.NewKept(filepath.Join(a.options.DataDir, workspaceDir), time.Now),
@@ -229,7 +234,8 @@ func (a *App) openTurns(ctx context.Context) error {
 	}
 	a.onClose(func(context.Context) error { return records.Close() })
 	a.Turns = turn.New(turn.Config{
-		Records: turn.RecordsOf(a.Store), Journal: records, Models: models{a.Models}, Tools: a.tools, Resolve: a.resolve, Screen: screened,
+		Records: turn.RecordsOf(a.Store), Journal: records, Models: models{a.Models}, Tools: a.tools,
+		Resolve: a.resolve, Screen: screened,
 		Logger: a.options.Logger, Observe: a.Metrics.Observe,
 		Changed: func(user, session string) {
 			a.Hub.Publish(user, event.Event{Topic: event.TopicSession, ID: session, Change: "updated"})
@@ -344,9 +350,11 @@ type Door struct {
 // Server returns a server of this host. The caller shuts it down before Close.
 func (a *App) Server(d Door) *api.Server {
 	return api.New(api.Config{
-		Records: rest.RecordsOf(a.Store), Doors: a.Store.SignIns(), Turns: a.Turns, Knowledge: a.Knowledge, Models: a.Models, Plugins: installed{a}, Hub: a.Hub,
+		Records: rest.RecordsOf(a.Store), Doors: a.Store.SignIns(), Turns: a.Turns, Knowledge: a.Knowledge,
+		Models: a.Models, Plugins: installed{a}, Hub: a.Hub,
 		Page: web.Dist, Version: a.options.Version, BaseURL: d.BaseURL, LoopbackOnly: d.LoopbackOnly,
-		Hosts: hostsOf(a.options.Config.AllowedOrigins), Origins: a.options.Config.AllowedOrigins, Ready: a.isReady, SignedIn: a.signedIn, Metrics: a.Metrics, Logger: a.options.Logger,
+		Hosts: hostsOf(a.options.Config.AllowedOrigins), Origins: a.options.Config.AllowedOrigins, Ready: a.isReady,
+		SignedIn: a.signedIn, Metrics: a.Metrics, Logger: a.options.Logger,
 	})
 }
 

@@ -42,7 +42,8 @@ func (i installed) List(ctx context.Context, p identity.Principal) ([]rest.Plugi
 	out := make([]rest.Plugin, 0, len(list))
 	for _, d := range list {
 		shown := rest.Plugin{Name: d.Name, Version: d.Version, Title: d.Title, Description: d.Text, SHA256: d.SHA256,
-			Builtin: d.Builtin, Enabled: d.Enabled, Dynamic: d.Dynamic, Tools: []rest.PluginTool{}, Held: []rest.HeldTool{}, HeldDigest: d.HeldDigest,
+			Builtin: d.Builtin, Enabled: d.Enabled, Dynamic: d.Dynamic, Tools: []rest.PluginTool{},
+			Held: []rest.HeldTool{}, HeldDigest: d.HeldDigest,
 			Config: d.Config, Grants: []rest.Grant{}}
 		for _, h := range d.Held {
 			held := heldTool(h)
@@ -65,7 +66,8 @@ func (i installed) List(ctx context.Context, p identity.Principal) ([]rest.Plugi
 }
 
 func heldTool(h plugin.HeldTool) rest.HeldTool {
-	out := rest.HeldTool{Name: h.Name, Title: h.Title, Description: h.Description, InputSchema: h.InputSchema, OutputSchema: h.OutputSchema}
+	out := rest.HeldTool{Name: h.Name, Title: h.Title, Description: h.Description, InputSchema: h.InputSchema,
+		OutputSchema: h.OutputSchema}
 	if h.Before != nil {
 		before := heldTool(*h.Before)
 		out.Before = &before

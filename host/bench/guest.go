@@ -85,7 +85,8 @@ func goModule(ctx context.Context) ([]byte, error) {
 		"github.com/bulkhead-host/bulkhead/host/bench/modules/go")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("this binary has no guest in Go and cannot build one; build it with task build, or run it in the source tree: %w\n%s", err, text)
+		return nil, fmt.Errorf("this binary has no guest in Go and cannot build one; build it with task build, or "+
+			"run it in the source tree: %w\n%s", err, text)
 	}
 	return os.ReadFile(out)
 }

@@ -68,10 +68,13 @@ func (l load) measure(ctx context.Context) ([]Result, error) {
 	}
 	const reference = "from the provider's write to the adapter's event, in the same turns"
 	return []Result{
-		Result{Name: "loop/token-latency", Value: quantile(whole, 0.5), Unit: "ms, median"}.below(reference, quantile(decoding, 0.5)),
-		Result{Name: "loop/token-latency", Value: quantile(whole, 0.99), Unit: "ms, 99 of 100 below"}.below(reference, quantile(decoding, 0.99)),
+		Result{Name: "loop/token-latency", Value: quantile(whole, 0.5), Unit: "ms, median"}.below(reference,
+			quantile(decoding, 0.5)),
+		Result{Name: "loop/token-latency", Value: quantile(whole, 0.99), Unit: "ms, 99 of 100 below"}.below(reference,
+			quantile(decoding, 0.99)),
 		{Name: "loop/token-latency", Value: quantile(added, 0.5), Unit: "ms, median, without the provider's decoding"},
-		{Name: "loop/token-latency", Value: quantile(added, 0.99), Unit: "ms, 99 of 100 below, without the provider's decoding"},
+		{Name: "loop/token-latency", Value: quantile(added, 0.99),
+			Unit: "ms, 99 of 100 below, without the provider's decoding"},
 	}, nil
 }
 
@@ -188,7 +191,8 @@ func startTokens(l load) (*tokenServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the tokens: %w", err)
 	}
-	s := &tokenServer{load: l, base: "http://" + listener.Addr().String() + "/v1", turns: make([]*timedTurn, l.turns), served: make(chan struct{})}
+	s := &tokenServer{load: l, base: "http://" + listener.Addr().String() + "/v1", turns: make([]*timedTurn, l.turns),
+		served: make(chan struct{})}
 	s.server = &http.Server{Handler: s}
 	go func() {
 		defer close(s.served)
@@ -251,14 +255,16 @@ func loopTokenAllocs(ctx context.Context) ([]Result, error) {
 		stream.Write(tokenChunk(i))
 	}
 	stream.Write(lastChunk)
-	model, err := openai.New(openai.Config{Name: "m", Model: "m", BaseURL: "http://127.0.0.1:1/v1", HTTPClient: &http.Client{Transport: canned(stream.Bytes())}})
+	model, err := openai.New(openai.Config{Name: "m", Model: "m", BaseURL: "http://127.0.0.1:1/v1",
+		HTTPClient: &http.Client{Transport: canned(stream.Bytes())}})
 	if err != nil {
 		return nil, err
 	}
 	var events []llm.Event
 	decoding, err := allocated(func() error {
 		events = events[:0]
-		for ev, err := range model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}) {
+		for ev, err := range model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser,
+			Text: "hello"}}}) {
 			if err != nil {
 				return err
 			}

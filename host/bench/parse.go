@@ -44,7 +44,8 @@ func stream(chunks []string) int {
 func fill(text string, size int) string { return strings.Repeat(text, size/len(text)+1)[:size] }
 
 func prose(size int) string {
-	return fill("The keel was laid in spring, and by autumn the hull stood; nobody had counted the rivets, but all agreed there were many. ", size)
+	return fill("The keel was laid in spring, and by autumn the hull stood; nobody had counted the rivets, but all "+
+		"agreed there were many. ", size)
 }
 
 func parseProse(context.Context) ([]Result, error) {
@@ -59,7 +60,8 @@ func parseProse(context.Context) ([]Result, error) {
 
 func parseCode(context.Context) ([]Result, error) {
 	const size = 1 << 20
-	chunks := pieces(fill("for (int i = 0; i < n; ++i) { if (a[i] && b[i] < c[{i}]) { out.push({ \"k\": [i, i+1] }); } }\n", size))
+	chunks := pieces(fill("for (int i = 0; i < n; ++i) { if (a[i] && b[i] < c[{i}]) { out.push({ \"k\": [i, i+1] }); "+
+		"} }\n", size))
 	d, _ := timed(func() { stream(chunks) })
 	return []Result{{Name: "parse/code", Value: speed(size, d), Unit: "MB/s"}}, nil
 }
@@ -88,7 +90,8 @@ func parseOneCall(context.Context) ([]Result, error) {
 			v.Name = ""
 		}
 	})
-	return []Result{Result{Name: "parse/one-call", Value: speed(len(text), d), Unit: "MB/s"}.against("encoding/json", speed(len(body), reference))}, nil
+	return []Result{Result{Name: "parse/one-call", Value: speed(len(text), d), Unit: "MB/s"}.against("encoding/json",
+		speed(len(body), reference))}, nil
 }
 
 // parseGrowth compares the time per byte of 4 MiB with that of 64 KiB: 1 is
@@ -100,5 +103,6 @@ func parseGrowth(context.Context) ([]Result, error) {
 		d, _ := timed(func() { stream(chunks) })
 		perByte[i] = d.Seconds() / float64(size)
 	}
-	return []Result{{Name: "parse/growth", Value: perByte[1] / perByte[0], Unit: "× time per byte, 4 MiB against 64 KiB"}}, nil
+	return []Result{{Name: "parse/growth", Value: perByte[1] / perByte[0],
+		Unit: "× time per byte, 4 MiB against 64 KiB"}}, nil
 }

@@ -19,7 +19,9 @@ import (
 
 // eachGuest measures one thing for the guest of each language. Output is looked at
 // before anything is timed: both sides must do the work.
-func (e effort) eachGuest(ctx context.Context, measure func(g guest, s *side) ([]Result, error)) (all []Result, err error) {
+func (e effort) eachGuest(
+	ctx context.Context, measure func(g guest, s *side) ([]Result, error),
+) (all []Result, err error) {
 	list, err := guests(ctx)
 	if err != nil {
 		return nil, err
@@ -48,7 +50,8 @@ func (e effort) eachGuest(ctx context.Context, measure func(g guest, s *side) ([
 // encoding/json, which leaves little but the guest's.
 func (e effort) warmCall(ctx context.Context) ([]Result, error) {
 	return e.eachGuest(ctx, func(g guest, s *side) (all []Result, err error) {
-		for _, call := range []struct{ suffix, export string }{{"", "count"}, {"-bare", "echo"}, {"-decoding", "decode"}} {
+		for _, call := range []struct{ suffix, export string }{{"", "count"}, {"-bare", "echo"},
+			{"-decoding", "decode"}} {
 			if call.export == "decode" && g.language != "go" {
 				continue
 			}
@@ -174,7 +177,8 @@ func (e effort) fuel(ctx context.Context, name string, wasm []byte, export strin
 		suffix, reference string
 		timeout           time.Duration
 	}{{"", unmetered, 0}, {"-stoppable", checked, 10 * time.Minute}} {
-		s, err := e.sides(ctx, wasm, wasm, other.timeout, engine.Limits{MemoryMiB: 256, Fuel: 1 << 50, Timeout: time.Hour})
+		s, err := e.sides(ctx, wasm, wasm, other.timeout,
+			engine.Limits{MemoryMiB: 256, Fuel: 1 << 50, Timeout: time.Hour})
 		if err != nil {
 			return nil, err
 		}
@@ -317,7 +321,8 @@ func (e effort) idle(ctx context.Context) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Result{Name: g.named("runtime/idle-instance"), Value: our / 1024, Unit: "KiB"}.below(sdk, their/1024))
+		all = append(all, Result{Name: g.named("runtime/idle-instance"), Value: our / 1024, Unit: "KiB"}.below(sdk,
+			their/1024))
 	}
 	return all, nil
 }

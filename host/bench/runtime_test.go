@@ -26,12 +26,14 @@ func TestRuntimeBenchmarksMeasureBothSides(t *testing.T) {
 		}
 		for _, r := range results {
 			names = append(names, r.Name)
-			if !strings.HasPrefix(r.Name, b.name) || r.Value <= 0 || r.Unit == "" || r.Reference == nil || *r.ReferenceValue <= 0 || *r.Ratio <= 0 {
+			if !strings.HasPrefix(r.Name, b.name) || r.Value <= 0 || r.Unit == "" || r.Reference == nil ||
+				*r.ReferenceValue <= 0 || *r.Ratio <= 0 {
 				t.Errorf("%s: %+v", b.name, r)
 			}
 		}
 	}
-	for _, want := range []string{"runtime/warm-call", "runtime/isolated-call-rust", "runtime/bulk-1mb", "runtime/transfer-100kb",
+	for _, want := range []string{"runtime/warm-call", "runtime/isolated-call-rust", "runtime/bulk-1mb",
+		"runtime/transfer-100kb",
 		"runtime/fuel-tight", "runtime/fuel-mixed-c", "runtime/cold-start-cached", "runtime/calls-per-second"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("there is no %s among %v", want, names)

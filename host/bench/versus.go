@@ -96,7 +96,9 @@ type side struct {
 }
 
 // sides loads a module under both. The caller closes them.
-func (e effort) sides(ctx context.Context, ours, theirs []byte, timeout time.Duration, limits engine.Limits) (s *side, err error) {
+func (e effort) sides(
+	ctx context.Context, ours, theirs []byte, timeout time.Duration, limits engine.Limits,
+) (s *side, err error) {
 	s = &side{}
 	defer func() {
 		if err != nil {
@@ -110,7 +112,8 @@ func (e effort) sides(ctx context.Context, ours, theirs []byte, timeout time.Dur
 		return s, err
 	}
 	s.kept = s.ours.Keep()
-	if s.theirs, err = reference.Load(ctx, reference.Config{WASM: theirs, Timeout: timeout, CacheDir: e.theirs()}); err != nil {
+	if s.theirs, err = reference.Load(ctx, reference.Config{WASM: theirs, Timeout: timeout,
+		CacheDir: e.theirs()}); err != nil {
 		return s, err
 	}
 	s.warm, err = s.theirs.Instance(ctx)

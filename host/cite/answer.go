@@ -144,7 +144,10 @@ func (a *Answer) number(refs []int) (text string, fresh []packet.CitationInfo, o
 			}
 			a.numbers[same] = n
 			info := packet.CitationInfo{CitationNumber: n, Ref: ref, Document: docs[i]}
-			if !slices.ContainsFunc(a.cited, func(c packet.CitationInfo) bool { return identity(c.Document, c.Ref) == same }) {
+			if !slices.ContainsFunc(a.cited, func(c packet.CitationInfo) bool {
+				return identity(c.Document,
+					c.Ref) == same
+			}) {
 				a.cited = append(a.cited, info)
 			}
 			fresh = append(fresh, info)

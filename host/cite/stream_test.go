@@ -79,7 +79,8 @@ func TestNumbersGoOnOverBlocks(t *testing.T) {
 }
 
 func TestAnySplitRewritesAlike(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"[7]", "[9]", "[", "]", "【7】", "【", "†", "`", "```\n", "\n", "\n\n", "7", ", ", "(", "[[7]]", "[[8]]", "text", " "})
+	piece := rapid.SampledFrom([]string{"[7]", "[9]", "[", "]", "【7】", "【", "†", "`", "```\n", "\n", "\n\n", "7", ", ",
+		"(", "[[7]]", "[[8]]", "text", " "})
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOfN(piece, 0, 14).Draw(t, "pieces"), "")
 		cut := rapid.IntRange(0, len(in)).Draw(t, "cut")
@@ -119,8 +120,9 @@ func TestOneDocumentUnderTwoRefsHasOneNumber(t *testing.T) {
 		answer *Answer
 		want   string
 	}{
-		"an answer":              {NewAnswer(docs), "a[[1]] b[[1]] c[[1]][[2]] d[[1]]"},
-		"one that goes on":       {GoOn(docs, []packet.CitationInfo{{CitationNumber: 4, Ref: 1, Document: packet.Document{ID: "one", Ref: 1}}}), "a[[4]] b[[4]] c[[4]][[2]] d[[4]]"},
+		"an answer": {NewAnswer(docs), "a[[1]] b[[1]] c[[1]][[2]] d[[1]]"},
+		"one that goes on": {GoOn(docs, []packet.CitationInfo{{CitationNumber: 4, Ref: 1,
+			Document: packet.Document{ID: "one", Ref: 1}}}), "a[[4]] b[[4]] c[[4]][[2]] d[[4]]"},
 		"the report of an agent": {ByRef(docs), "a[[101]] b[[101]] c[[101]][[7]] d[[101]]"},
 	} {
 		s := tc.answer.Stream()

@@ -109,7 +109,8 @@ func (c *Client) follow(ctx context.Context, stream io.Reader, stopped *bool, ad
 	for {
 		if stopping && !*stopped && run != "" {
 			*stopped = true
-			if err := c.call(context.WithoutCancel(ctx), http.MethodPost, "/runs/"+pathEscape(run)+"/stop", nil, nil); err != nil {
+			if err := c.call(context.WithoutCancel(ctx), http.MethodPost, "/runs/"+pathEscape(run)+"/stop", nil,
+				nil); err != nil {
 				return err
 			}
 		}

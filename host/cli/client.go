@@ -74,7 +74,8 @@ func openHere(ctx context.Context, o Options, user string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := app.Open(ctx, app.Options{DataDir: o.DataDir, Config: cfg, Version: o.Version, Holder: o.Holder, OnDemand: !o.Settled, Logger: o.Logger})
+	a, err := app.Open(ctx, app.Options{DataDir: o.DataDir, Config: cfg, Version: o.Version, Holder: o.Holder,
+		OnDemand: !o.Settled, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +100,13 @@ func openHere(ctx context.Context, o Options, user string) (*Client, error) {
 	return newClient(memory.Dial, user, closeAll), nil
 }
 
-func newClient(dial func(context.Context) (net.Conn, error), user string, closeAll func(context.Context) error) *Client {
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
+func newClient(
+	dial func(context.Context) (net.Conn, error), user string, closeAll func(context.Context) error,
+) *Client {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
+		return dial(ctx)
+	}}
 	return &Client{http: &http.Client{Transport: transport}, user: user, close: func(ctx context.Context) error {
 		transport.CloseIdleConnections()
 		return closeAll(ctx)
@@ -125,7 +131,9 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Message }
 
 // request makes a request; path is below the API's root.
-func (c *Client) request(ctx context.Context, method, path, contentType string, body io.Reader, accept string) (*http.Response, error) {
+func (c *Client) request(
+	ctx context.Context, method, path, contentType string, body io.Reader, accept string,
+) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://localhost/api/v1"+path, body)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ import (
 func tellHeld(o Options, plugins []rest.Plugin) {
 	for _, p := range plugins {
 		if len(p.Held) > 0 {
-			printf(o.Err, "Held until somebody has looked at them: tools of %s. See them with: bulkhead plugin held %s\n", p.Name, p.Name)
+			printf(o.Err, "Held until somebody has looked at them: tools of %s. See them with: bulkhead plugin held "+
+				"%s\n", p.Name, p.Name)
 		}
 	}
 }

@@ -39,13 +39,15 @@ func TestMarkersAreRewrittenWhateverTheSplit(t *testing.T) {
 func TestBaseURLIsWhatABrowserHereOpens(t *testing.T) {
 	for listen, want := range map[string]string{
 		"127.0.0.1:8420": "http://127.0.0.1:8420", "0.0.0.0:80": "http://127.0.0.1:80", ":80": "http://127.0.0.1:80",
-		"[::]:80": "http://127.0.0.1:80", "[::1]:80": "http://[::1]:80", "chat.example.org:80": "http://chat.example.org:80",
+		"[::]:80": "http://127.0.0.1:80", "[::1]:80": "http://[::1]:80",
+		"chat.example.org:80": "http://chat.example.org:80",
 	} {
 		if got := baseURL(listen); got != want {
 			t.Errorf("%s: %s, want %s", listen, got, want)
 		}
 	}
-	for listen, want := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "x": false} {
+	for listen, want := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false,
+		"0.0.0.0:1": false, "10.0.0.1:1": false, "x": false} {
 		if got := onLoopback(listen); got != want {
 			t.Errorf("%s on loopback: %v", listen, got)
 		}
@@ -54,7 +56,8 @@ func TestBaseURLIsWhatABrowserHereOpens(t *testing.T) {
 
 func TestDataFolderOfTheEnvironment(t *testing.T) {
 	env := func(pairs map[string]string) func(string) string { return func(k string) string { return pairs[k] } }
-	if got, err := DefaultDataDir(env(map[string]string{"BULKHEAD_DATA": "/x", "HOME": "/h"})); err != nil || got != "/x" {
+	if got, err := DefaultDataDir(env(map[string]string{"BULKHEAD_DATA": "/x", "HOME": "/h"})); err != nil ||
+		got != "/x" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if _, err := DefaultDataDir(env(nil)); err == nil {

@@ -145,7 +145,8 @@ func Version(o Options) error {
 		}
 	}
 	if o.JSON {
-		return writeJSON(o.Out, map[string]string{"version": o.Version, "go": runtime.Version(), "wazero": wazero, "abi": abi})
+		return writeJSON(o.Out, map[string]string{"version": o.Version, "go": runtime.Version(), "wazero": wazero,
+			"abi": abi})
 	}
 	printf(o.Out, "bulkhead %s\ngo       %s\nwazero   %s\nabi      %s\n", o.Version, runtime.Version(), wazero, abi)
 	return nil

@@ -111,7 +111,9 @@ func (how Parsing) lines(out io.Writer, in io.Reader, defaults salvage.Options) 
 
 // line reads one line of NDJSON. Chunks are the pieces themselves, or their sizes
 // in bytes.
-func (how Parsing) line(data []byte, o salvage.Options) (id json.RawMessage, chunks []string, _ salvage.Options, _ error) {
+func (how Parsing) line(
+	data []byte, o salvage.Options,
+) (id json.RawMessage, chunks []string, _ salvage.Options, _ error) {
 	var in struct {
 		ID            json.RawMessage `json:"id"`
 		Text          string          `json:"text"`

@@ -18,11 +18,17 @@ func TestParseWritesWhatTheTextHolds(t *testing.T) {
 		how            Parsing
 	}{
 		{"single", "Hi <b>.\n<tool_call>f\n<arg_key>n</arg_key><arg_value>7</arg_value></tool_call>",
-			`{"content":"Hi <b>.","reasoning":"","calls":[{"name":"f","arguments":{"n":7}}]}`, Parsing{ToolsFile: tools, Chunk: 3}},
-		{"single with open reasoning", "hm</think>yes", `{"content":"yes","reasoning":"hm","calls":[]}`, Parsing{ReasoningOpen: true}},
-		{"required", `{"n":1}`, `{"content":"","reasoning":"","calls":[{"name":"f","arguments":{"n":1}}]}`, Parsing{ToolsFile: tools, ToolChoice: "required"}},
-		{"lines", `{"id":1,"text":"a"}` + "\n\n" + `{"id":"x","text":"hm</think>[f(n=1)]","reasoning_open":true,"chunks":[2,5]}` + "\n" + `{"text":"","chunks":["<tool_","call>f</tool_call>"],"tools":[]}`,
-			`{"id":1,"content":"a","reasoning":"","calls":[]}` + "\n" + `{"id":"x","content":"","reasoning":"hm","calls":[{"name":"f","arguments":{"n":1}}]}` + "\n" +
+			`{"content":"Hi <b>.","reasoning":"","calls":[{"name":"f","arguments":{"n":7}}]}`,
+			Parsing{ToolsFile: tools, Chunk: 3}},
+		{"single with open reasoning", "hm</think>yes", `{"content":"yes","reasoning":"hm","calls":[]}`,
+			Parsing{ReasoningOpen: true}},
+		{"required", `{"n":1}`, `{"content":"","reasoning":"","calls":[{"name":"f","arguments":{"n":1}}]}`,
+			Parsing{ToolsFile: tools, ToolChoice: "required"}},
+		{"lines", `{"id":1,"text":"a"}` + "\n\n" +
+			`{"id":"x","text":"hm</think>[f(n=1)]","reasoning_open":true,"chunks":[2,5]}` + "\n" +
+			`{"text":"","chunks":["<tool_","call>f</tool_call>"],"tools":[]}`,
+			`{"id":1,"content":"a","reasoning":"","calls":[]}` + "\n" +
+				`{"id":"x","content":"","reasoning":"hm","calls":[{"name":"f","arguments":{"n":1}}]}` + "\n" +
 				`{"content":"","reasoning":"","calls":[{"name":"f","arguments":{}}]}`, Parsing{NDJSON: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -30,7 +30,8 @@ func TestTheTranscriptCommandsNoTerminal(t *testing.T) {
 	for _, obj := range []packet.Obj{
 		packet.ToolStart{CallID: "c", Tool: command}, packet.ToolArgs{CallID: "c", Arguments: []byte("{}")},
 		packet.ToolError{CallID: "c", Message: command}, packet.SectionEnd{Outcome: packet.OutcomeError},
-		packet.Notice{Message: command}, packet.MessageStart{}, packet.MessageDelta{Content: command}, packet.MessageEnd{},
+		packet.Notice{Message: command}, packet.MessageStart{}, packet.MessageDelta{Content: command},
+		packet.MessageEnd{},
 	} {
 		show.add(packet.Packet{Placement: at, Obj: obj}, nil)
 	}

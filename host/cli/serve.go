@@ -34,7 +34,8 @@ func Serve(ctx context.Context, o Options, listen string, browse bool) (err erro
 	if cfg.Log != config.LogQuiet {
 		o.Logger = NewLogger(o.Err, cfg.Log, o.Verbose)
 	}
-	a, err := app.Open(ctx, app.Options{DataDir: o.DataDir, Config: cfg, Version: o.Version, Holder: o.Holder, Logger: o.Logger})
+	a, err := app.Open(ctx, app.Options{DataDir: o.DataDir, Config: cfg, Version: o.Version, Holder: o.Holder,
+		Logger: o.Logger})
 	if errors.Is(err, store.ErrLocked) {
 		return fmt.Errorf("%w; stop that one, or serve another folder with --data", err)
 	}
@@ -48,7 +49,8 @@ func Serve(ctx context.Context, o Options, listen string, browse bool) (err erro
 	}()
 	ln, err := net.Listen("tcp", cfg.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("another program listens on %s already; stop it, or choose another address with --listen", cfg.Listen)
+		return fmt.Errorf("another program listens on %s already; stop it, or choose another address with --listen",
+			cfg.Listen)
 	}
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", cfg.Listen, err)
@@ -72,7 +74,9 @@ func portOf(addr net.Addr) string {
 }
 
 // run serves on ln and on the data folder's socket until ctx is done.
-func run(ctx context.Context, o Options, a *app.App, server *api.Server, ln net.Listener, url string, browse bool) error {
+func run(
+	ctx context.Context, o Options, a *app.App, server *api.Server, ln net.Listener, url string, browse bool,
+) error {
 	failed := make(chan error, 2)
 	serving := 1
 	go func() { failed <- server.Serve(ln) }()
@@ -104,7 +108,8 @@ func run(ctx context.Context, o Options, a *app.App, server *api.Server, ln net.
 func announce(ctx context.Context, o Options, a *app.App, server *api.Server, url string, browse bool) error {
 	printf(o.Out, "Bulkhead is serving at %s\n", url)
 	if wanted := a.Models.MissingDefault(); wanted != "" {
-		printf(o.Err, "bulkhead: default_model is %q, and there is no such model now; `bulkhead model list` shows what there is\n", wanted)
+		printf(o.Err, "bulkhead: default_model is %q, and there is no such model now; `bulkhead model list` shows "+
+			"what there is\n", wanted)
 	}
 	first, err := a.FirstStart()
 	if err != nil {

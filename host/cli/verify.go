@@ -33,7 +33,8 @@ func VerifyPlugin(ctx context.Context, o Options, c Check) error {
 		return err
 	}
 	return withEngine(ctx, o, func(e *engine.Engine) error {
-		v, err := plugintool.Verify(ctx, e, wasm, plugintool.VerifyOptions{Reference: c.Reference, Arguments: arguments})
+		v, err := plugintool.Verify(ctx, e, wasm, plugintool.VerifyOptions{Reference: c.Reference,
+			Arguments: arguments})
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,8 @@ func showVerification(o Options, v plugintool.Verification) {
 	if v.Signed {
 		signature = "there, not checked"
 	}
-	printf(o.Out, "structure  valid, within the limits\nsha256     %s\nprotocol   %s\nmanifest   %s\nsignature  %s\n", v.SHA256, v.Protocol, manifest, signature)
+	printf(o.Out, "structure  valid, within the limits\nsha256     %s\nprotocol   %s\nmanifest   %s\nsignature  %s\n",
+		v.SHA256, v.Protocol, manifest, signature)
 	for _, name := range v.Tools {
 		printf(o.Out, "tool       %s\n", name)
 	}

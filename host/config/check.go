@@ -63,7 +63,8 @@ func (k *checker) listen(address string) {
 
 func (k *checker) origin(path, origin string) {
 	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil || u.Scheme != "http" &&
+		u.Scheme != "https" {
 		k.add(path, "%s must look like https://chat.example.org", path)
 	}
 }

@@ -63,10 +63,12 @@ func TestTheExampleOfTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != "127.0.0.1:8420" || c.Log != config.LogJSON || c.Egress != config.EgressPrivate || c.Probe || c.DefaultModel != "local" || len(c.Models) != 3 || len(c.LocalServices) != 2 {
+	if c.Listen != "127.0.0.1:8420" || c.Log != config.LogJSON || c.Egress != config.EgressPrivate || c.Probe ||
+		c.DefaultModel != "local" || len(c.Models) != 3 || len(c.LocalServices) != 2 {
 		t.Errorf("%+v", c)
 	}
-	if m := c.Models[0]; m.BaseURL != "http://127.0.0.1:11434/v1" || m.APIKey.Reveal() != "key-from-env" || m.ContextTokens != 32768 {
+	if m := c.Models[0]; m.BaseURL != "http://127.0.0.1:11434/v1" || m.APIKey.Reveal() != "key-from-env" ||
+		m.ContextTokens != 32768 {
 		t.Errorf("%+v", m)
 	}
 	if m := c.Models[1]; m.APIKey.Reveal() != "key-from-vault" || m.NativeTools != config.NativeToolsNo {
@@ -96,9 +98,12 @@ func TestWithoutAFileTheDefaultsHold(t *testing.T) {
 func TestEachMistakeHasALineAndASentence(t *testing.T) {
 	const key = "sk-very-secret-text"
 	cases := []struct{ name, file, want string }{
-		{"unknown setting", "listen: 127.0.0.1:1\nlisen: x\n", `f, line 2: there is no setting lisen here; the settings are listen, allowed_origins, models, default_model, egress, local_services, probe`},
-		{"unknown setting of a model", "models:\n  - name: a\n    url: x\n", `f, line 3: there is no setting url here; the settings are name, provider, base_url, model, api_key, context_tokens, native_tools`},
-		{"no number", "models:\n  - name: a\n    context_tokens: " + key + "\n", "f, line 3: this must be a whole number"},
+		{"unknown setting", "listen: 127.0.0.1:1\nlisen: x\n",
+			`f, line 2: there is no setting lisen here; the settings are listen, allowed_origins, models, default_model, egress, local_services, probe`},
+		{"unknown setting of a model", "models:\n  - name: a\n    url: x\n",
+			`f, line 3: there is no setting url here; the settings are name, provider, base_url, model, api_key, context_tokens, native_tools`},
+		{"no number", "models:\n  - name: a\n    context_tokens: " + key + "\n",
+			"f, line 3: this must be a whole number"},
 		{"no boolean", "probe: perhaps\n", "f, line 1: this must be true or false"},
 		{"no list", "models: " + key + "\n", `f, line 1: this must be a list of models, each beginning with "- name:"`},
 		{"no settings", key, `f, line 1: this must be settings of the form "name: value"`},
@@ -108,22 +113,33 @@ func TestEachMistakeHasALineAndASentence(t *testing.T) {
 		{"two documents", "probe: true\n---\nprobe: false\n", "one document"},
 		{"bad listen", "listen: 8420\n", "f, line 1: listen must look like 127.0.0.1:8420"},
 		{"bad port", "listen: 127.0.0.1:99999\n", "f, line 1: listen must look like"},
-		{"bad service", "local_services:\n - 127.0.0.1:9200\n - http://127.0.0.1:9200/\n", "f, line 3: local_services[1] must look like 127.0.0.1:9200"},
+		{"bad service", "local_services:\n - 127.0.0.1:9200\n - http://127.0.0.1:9200/\n",
+			"f, line 3: local_services[1] must look like 127.0.0.1:9200"},
 		{"service without a port", "local_services: [wiki.lan]\n", "one host with its port"},
 		{"all services", "local_services: ['*:80']\n", "one host with its port"},
 		{"bad egress", "\negress: some\n", "f, line 2: egress must be one of none, public, private"},
-		{"bad origin", "allowed_origins:\n  - chat.example.org\n", "f, line 2: allowed_origins[0] must look like https://chat.example.org"},
+		{"bad origin", "allowed_origins:\n  - chat.example.org\n",
+			"f, line 2: allowed_origins[0] must look like https://chat.example.org"},
 		{"no name", "models:\n  - provider: extractive\n", "f, line 2: models[0] needs a name"},
-		{"one name twice", "models:\n  - {name: a, provider: extractive}\n  - {name: a, provider: extractive}\n", `f, line 3: the name "a" is used by more than one model`},
-		{"unknown provider", "models:\n  - {name: a, model: m, provider: gpt, base_url: 'http://h/v1'}\n", "models[0].provider must be one of openai, ollama, anthropic, extractive"},
+		{"one name twice", "models:\n  - {name: a, provider: extractive}\n  - {name: a, provider: extractive}\n",
+			`f, line 3: the name "a" is used by more than one model`},
+		{"unknown provider", "models:\n  - {name: a, model: m, provider: gpt, base_url: 'http://h/v1'}\n",
+			"models[0].provider must be one of openai, ollama, anthropic, extractive"},
 		{"no address", "models:\n  - {name: a, model: m, provider: openai}\n", "models[0] needs base_url"},
-		{"key in the address", "models:\n  - {name: a, model: m, provider: openai, base_url: 'http://u:" + key + "@h/v1'}\n", "a key belongs into api_key"},
-		{"negative window", "models:\n  - {name: a, provider: extractive, context_tokens: -1}\n", "must be a positive number"},
-		{"unset variable", "models:\n  - name: a\n    provider: ollama\n    model: m\n    api_key: ${env:NOPE}\n", "f, line 5: models[0].api_key: the environment variable NOPE is not set"},
-		{"missing secret", "models:\n  - {name: a, provider: ollama, model: m, api_key: '${secret:nope}'}\n", `there is no secret nope; set it with "bulkhead secret set nope"`},
-		{"locked vault", "models:\n  - {name: a, provider: ollama, model: m, api_key: '${secret:LOCKED}'}\n", "the vault is locked"},
-		{"secret where people see it", "models:\n  - {name: a, provider: ollama, model: '${secret:openai}'}\n", "a secret can only stand in api_key"},
-		{"no reference", "models:\n  - {name: a, provider: ollama, model: m, api_key: '${LOCAL_KEY}'}\n", "a reference must look like ${env:NAME} or ${secret:NAME}"},
+		{"key in the address", "models:\n  - {name: a, model: m, provider: openai, base_url: 'http://u:" + key +
+			"@h/v1'}\n", "a key belongs into api_key"},
+		{"negative window", "models:\n  - {name: a, provider: extractive, context_tokens: -1}\n",
+			"must be a positive number"},
+		{"unset variable", "models:\n  - name: a\n    provider: ollama\n    model: m\n    api_key: ${env:NOPE}\n",
+			"f, line 5: models[0].api_key: the environment variable NOPE is not set"},
+		{"missing secret", "models:\n  - {name: a, provider: ollama, model: m, api_key: '${secret:nope}'}\n",
+			`there is no secret nope; set it with "bulkhead secret set nope"`},
+		{"locked vault", "models:\n  - {name: a, provider: ollama, model: m, api_key: '${secret:LOCKED}'}\n",
+			"the vault is locked"},
+		{"secret where people see it", "models:\n  - {name: a, provider: ollama, model: '${secret:openai}'}\n",
+			"a secret can only stand in api_key"},
+		{"no reference", "models:\n  - {name: a, provider: ollama, model: m, api_key: '${LOCAL_KEY}'}\n",
+			"a reference must look like ${env:NAME} or ${secret:NAME}"},
 		{"too large", strings.Repeat("# x\n", 300_000), "larger than 1 MiB"},
 	}
 	for _, c := range cases {
@@ -144,7 +160,8 @@ func TestEachMistakeHasALineAndASentence(t *testing.T) {
 }
 
 func TestAllMistakesAreReportedAtOnceInOrder(t *testing.T) {
-	_, err := config.Parse("f", []byte("egress: some\nlisten: x\nmodels:\n  - {name: a, provider: ollama, model: '${env:NOPE}'}\n"), resolver)
+	_, err := config.Parse("f", []byte("egress: some\nlisten: x\nmodels:\n  - {name: a, provider: ollama, model: "+
+		"'${env:NOPE}'}\n"), resolver)
 	var mistakes *config.Error
 	if !errors.As(err, &mistakes) || len(mistakes.Mistakes) != 4 {
 		t.Fatalf("got %v", err)
@@ -195,7 +212,8 @@ func TestAKeyNeverShowsItself(t *testing.T) {
 	type holder struct{ inner struct{ key provider.Key } }
 	var h holder
 	h.inner.key = c.Models[0].APIKey
-	shown := string(encoded) + log.String() + fmt.Sprintf("%v %+v %#v %s %q %v %+v %#v", c, c, c, c.Models[0].APIKey, c.Models[0].APIKey, h, h, h)
+	shown := string(encoded) + log.String() + fmt.Sprintf("%v %+v %#v %s %q %v %+v %#v", c, c, c, c.Models[0].APIKey,
+		c.Models[0].APIKey, h, h, h)
 	for _, secret := range []string{"key-from-env", "key-from-vault"} {
 		if strings.Contains(shown, secret) {
 			t.Errorf("%s shows itself in %s", secret, shown)

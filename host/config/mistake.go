@@ -58,7 +58,8 @@ var (
 // fromYAML turns a text of the YAML library into a sentence.
 func fromYAML(text string) Mistake {
 	if m := unknownField.FindStringSubmatch(text); m != nil {
-		return Mistake{number(m[1]), fmt.Sprintf("there is no setting %s here; the settings are %s", m[2], settings(m[3]))}
+		return Mistake{number(m[1]), fmt.Sprintf("there is no setting %s here; the settings are %s", m[2],
+			settings(m[3]))}
 	}
 	if m := wrongKind.FindStringSubmatch(text); m != nil {
 		return Mistake{number(m[1]), "this must be " + kindWords(m[3])}
@@ -93,7 +94,8 @@ func kindWords(goType string) string {
 		return "a list of rules, each beginning with \"- name:\""
 	case strings.HasPrefix(goType, "[]"):
 		return "a list"
-	case strings.HasSuffix(goType, "fileModel"), strings.HasSuffix(goType, "ScreenRule"), strings.HasSuffix(goType, "file"):
+	case strings.HasSuffix(goType, "fileModel"), strings.HasSuffix(goType, "ScreenRule"),
+		strings.HasSuffix(goType, "file"):
 		return "settings of the form \"name: value\""
 	}
 	return "text"

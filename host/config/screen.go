@@ -60,7 +60,8 @@ func (k *checker) screen(rules []ScreenRule) {
 		switch {
 		case strings.TrimSpace(r.Name) == "":
 			k.add(path+".name", "%s needs a name, which notices call it by", path)
-		case len(r.Name) > maxScreenNameBytes || strings.ContainsFunc(r.Name, func(c rune) bool { return !unicode.IsPrint(c) }):
+		case len(r.Name) > maxScreenNameBytes || strings.ContainsFunc(r.Name,
+			func(c rune) bool { return !unicode.IsPrint(c) }):
 			k.add(path+".name", "%s.name may have %d bytes, and only what can be shown", path, maxScreenNameBytes)
 		case names[r.Name]:
 			k.add(path+".name", "the name %q is used by more than one rule", r.Name)
@@ -98,7 +99,8 @@ func (k *checker) screenTexts(path string, r ScreenRule) {
 		k.add(at, "%s matches an empty text, so it would match everywhere", at)
 	case r.Action == ScreenReplace:
 		if name := missingGroup(pattern, r.Replacement); name != "" {
-			k.add(path+".replacement", "%s.replacement has $%s, a group that the pattern does not have; write $$ for a dollar", path, name)
+			k.add(path+".replacement", "%s.replacement has $%s, a group that the pattern does not have; write $$ for "+
+				"a dollar", path, name)
 		}
 	}
 }

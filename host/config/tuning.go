@@ -84,7 +84,8 @@ func (t Tuning) Check(p provider.Name) []FieldMistake {
 		setting string
 		set     bool
 	}{
-		{provider.SettingAPI, t.API == APIChat || t.API == APIResponses}, {provider.SettingNativeSearch, t.NativeSearch},
+		{provider.SettingAPI, t.API == APIChat || t.API == APIResponses},
+		{provider.SettingNativeSearch, t.NativeSearch},
 		{provider.SettingKeepAlive, t.KeepAlive != ""},
 	} {
 		if own.set && !provider.Takes(p, own.setting, string(t.API)) {
@@ -105,7 +106,8 @@ func (t Tuning) Check(p provider.Name) []FieldMistake {
 type timeout struct{ field, value string }
 
 func (t Tuning) timeouts() []timeout {
-	return []timeout{{"connect_timeout", t.ConnectTimeout}, {"first_token_timeout", t.FirstTokenTimeout}, {"idle_timeout", t.IdleTimeout}}
+	return []timeout{{"connect_timeout", t.ConnectTimeout}, {"first_token_timeout", t.FirstTokenTimeout},
+		{"idle_timeout", t.IdleTimeout}}
 }
 
 // Timeouts returns the three timeouts, 0 for each that is left out.
@@ -119,7 +121,8 @@ func (t Tuning) Timeouts() (connect, firstToken, idle time.Duration) {
 
 // Normal returns t with what people write around values taken off.
 func (t Tuning) Normal() Tuning {
-	for _, text := range []*string{&t.KeepAlive, &t.ConnectTimeout, &t.FirstTokenTimeout, &t.IdleTimeout, (*string)(&t.Reasoning), (*string)(&t.Vision), (*string)(&t.ParallelTools), (*string)(&t.API)} {
+	for _, text := range []*string{&t.KeepAlive, &t.ConnectTimeout, &t.FirstTokenTimeout, &t.IdleTimeout,
+		(*string)(&t.Reasoning), (*string)(&t.Vision), (*string)(&t.ParallelTools), (*string)(&t.API)} {
 		*text = strings.TrimSpace(*text)
 	}
 	return t

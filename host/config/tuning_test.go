@@ -38,7 +38,8 @@ models:
 		t.Fatal(err)
 	}
 	m := c.Models[0]
-	if m.MaxOutputTokens != 4000 || m.Reasoning != provider.Yes || m.Vision != provider.No || m.ParallelTools != provider.Auto || !m.NativeSearch {
+	if m.MaxOutputTokens != 4000 || m.Reasoning != provider.Yes || m.Vision != provider.No ||
+		m.ParallelTools != provider.Auto || !m.NativeSearch {
 		t.Errorf("%+v", m.Tuning)
 	}
 	if connect, first, idle := m.Timeouts(); connect != 5*time.Second || first != 10*time.Minute || idle != 0 {
@@ -56,7 +57,8 @@ func TestMistakesInSeldomSettings(t *testing.T) {
 		{"ollama", "max_output_tokens: -1", "models[0].max_output_tokens must be a positive number"},
 		{"ollama", "max_output_tokens: many", "this must be a whole number"},
 		{"ollama", "native_search: maybe", "this must be true or false"},
-		{"ollama", "native_search: true", "models[0].native_search needs the provider openai with api: responses or anthropic"},
+		{"ollama", "native_search: true", "models[0].native_search needs the provider openai with api: responses or " +
+			"anthropic"},
 		{"openai", "native_search: true", "openai with api: responses or anthropic"},
 		{"ollama", "api: responses", "models[0].api needs the provider openai"},
 		{"openai", "api: soap", "models[0].api must be one of auto, chat, responses"},
@@ -64,9 +66,11 @@ func TestMistakesInSeldomSettings(t *testing.T) {
 		{"ollama", "keep_alive: a while", "models[0].keep_alive must look like 30m"},
 		{"ollama", "idle_timeout: 5", "models[0].idle_timeout must look like 10s or 3m"},
 		{"ollama", "idle_timeout: 25h", "at most 24h"},
-		{"ollama", "first_token: 5s", "there is no setting first_token here; the settings are name, provider, base_url, model, api_key, context_tokens, native_tools, max_output_tokens, reasoning"},
+		{"ollama", "first_token: 5s", "there is no setting first_token here; the settings are name, provider, " +
+			"base_url, model, api_key, context_tokens, native_tools, max_output_tokens, reasoning"},
 	} {
-		text := "models:\n  - name: m\n    model: x\n    base_url: http://h/v1\n    provider: " + tc.provider + "\n    " + tc.line + "\n"
+		text := "models:\n  - name: m\n    model: x\n    base_url: http://h/v1\n    provider: " + tc.provider +
+			"\n    " + tc.line + "\n"
 		_, err := config.Parse("bulkhead.yaml", []byte(text), config.Resolver{})
 		if err == nil || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "line 6") {
 			t.Errorf("%s: %v", tc.line, err)

@@ -104,15 +104,17 @@ const (
 
 // Codes is the closed list. It must not be changed at run time.
 var Codes = map[Code]Info{
-	Invalid:          {http.StatusBadRequest, policy, "The request cannot be read.", false},
-	Unsupported:      {http.StatusBadRequest, policy, "This host does not do that.", false},
-	NotJSON:          {http.StatusUnsupportedMediaType, 0, "The body must be JSON, with Content-Type: application/json.", false},
+	Invalid:     {http.StatusBadRequest, policy, "The request cannot be read.", false},
+	Unsupported: {http.StatusBadRequest, policy, "This host does not do that.", false},
+	NotJSON: {http.StatusUnsupportedMediaType, 0,
+		"The body must be JSON, with Content-Type: application/json.", false},
 	MethodNotAllowed: {http.StatusMethodNotAllowed, 0, "This address does not take that method.", false},
 	UpgradeRequired:  {http.StatusUpgradeRequired, 0, "This address is a WebSocket.", false},
 	TooSlow:          {http.StatusRequestTimeout, 0, "The request took too long to arrive.", true},
 	TooLarge:         {http.StatusRequestEntityTooLarge, tooBig, "The request is too large.", false},
 
-	SignedOut: {http.StatusUnauthorized, policy, "You are signed out. Open a sign-in link; `bulkhead user link NAME` prints one.", false},
+	SignedOut: {http.StatusUnauthorized, policy, "You are signed out. Open a sign-in link; `bulkhead user link NAME` " +
+		"prints one.", false},
 	Forbidden: {http.StatusForbidden, 0, "Only an operator may do this.", false},
 	Refused:   {http.StatusForbidden, 0, "A rule of this host refuses the message.", false},
 
@@ -122,16 +124,18 @@ var Codes = map[Code]Info{
 	UnknownRun:      {http.StatusNotFound, 0, "There is no such run.", false},
 	UnknownDocument: {http.StatusNotFound, 0, "There is no such document.", false},
 	UnknownUser:     {http.StatusNotFound, 0, "There is no user of that name.", false},
-	UnknownAgent:    {http.StatusNotFound, 0, "There is no such agent. It may have been removed; choose another one.", false},
-	UnknownModel:    {http.StatusNotFound, 0, "There is no model of that name.", false},
-	UnknownTool:     {http.StatusNotFound, 0, "There is no tool of that name.", false},
-	UnknownFile:     {http.StatusNotFound, 0, "There is no such file. It may have been deleted.", false},
-	UnknownPlugin:   {http.StatusNotFound, 0, "No such plugin is installed.", false},
-	UnknownMemory:   {http.StatusNotFound, 0, "There is no such memory. It may have been deleted.", false},
+	UnknownAgent: {http.StatusNotFound, 0, "There is no such agent. It may have been removed; choose another one.",
+		false},
+	UnknownModel:  {http.StatusNotFound, 0, "There is no model of that name.", false},
+	UnknownTool:   {http.StatusNotFound, 0, "There is no tool of that name.", false},
+	UnknownFile:   {http.StatusNotFound, 0, "There is no such file. It may have been deleted.", false},
+	UnknownPlugin: {http.StatusNotFound, 0, "No such plugin is installed.", false},
+	UnknownMemory: {http.StatusNotFound, 0, "There is no such memory. It may have been deleted.", false},
 
-	NotText:         {http.StatusUnsupportedMediaType, 0, "This file holds no text that can be read.", false},
-	DamagedPicture:  {http.StatusUnsupportedMediaType, 0, "This picture cannot be read.", false},
-	UnsupportedType: {http.StatusUnsupportedMediaType, 0, "Documents of this type cannot be read; Markdown, plain text and HTML can.", false},
+	NotText:        {http.StatusUnsupportedMediaType, 0, "This file holds no text that can be read.", false},
+	DamagedPicture: {http.StatusUnsupportedMediaType, 0, "This picture cannot be read.", false},
+	UnsupportedType: {http.StatusUnsupportedMediaType, 0,
+		"Documents of this type cannot be read; Markdown, plain text and HTML can.", false},
 	BadEncoding: {http.StatusUnsupportedMediaType, 0,
 		"The document's text is not in an encoding that can be read; save it as UTF-8.", false},
 
@@ -141,8 +145,9 @@ var Codes = map[Code]Info{
 
 	DiskFull: {http.StatusInsufficientStorage, 0,
 		"The disk is full, so nothing was stored. Free some space on the host's machine and try again.", true},
-	Closing:  {http.StatusServiceUnavailable, goingAway, "The host is shutting down. Nothing was stored.", true},
-	Internal: {http.StatusInternalServerError, broken, "Something went wrong in the host. The host's log says more.", true},
+	Closing: {http.StatusServiceUnavailable, goingAway, "The host is shutting down. Nothing was stored.", true},
+	Internal: {http.StatusInternalServerError, broken, "Something went wrong in the host. The host's log says more.",
+		true},
 }
 
 // Info returns what is fixed about the code, and that of Internal for a code that is

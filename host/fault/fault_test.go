@@ -23,7 +23,8 @@ func TestEachCodeHasAStatusOfAFaultAndASentence(t *testing.T) {
 			t.Errorf("%s closes with %d", code, info.Close)
 		}
 		first := info.Message[:1]
-		if first != strings.ToUpper(first) || !strings.HasSuffix(info.Message, ".") || strings.HasSuffix(info.Message, "..") {
+		if first != strings.ToUpper(first) || !strings.HasSuffix(info.Message, ".") ||
+			strings.HasSuffix(info.Message, "..") {
 			t.Errorf("%s: %q is no sentence that ends in a full stop", code, info.Message)
 		}
 		if found := jargon.FindString(info.Message); found != "" {
@@ -75,7 +76,8 @@ func TestACodeOfNoListIsAFaultOfTheHost(t *testing.T) {
 }
 
 func TestWhatALibraryRefusesKeepsItsStatus(t *testing.T) {
-	for status, want := range map[int]Code{400: Invalid, 404: NotFound, 405: MethodNotAllowed, 408: TooSlow, 413: TooLarge, 426: UpgradeRequired, 431: Invalid, 502: Internal} {
+	for status, want := range map[int]Code{400: Invalid, 404: NotFound, 405: MethodNotAllowed, 408: TooSlow,
+		413: TooLarge, 426: UpgradeRequired, 431: Invalid, 502: Internal} {
 		if got := ByStatus(status); got != want {
 			t.Errorf("%d is %s, want %s", status, got, want)
 		}

@@ -18,7 +18,8 @@ import (
 var answering = []string{"api", "app", "cli", "turn"}
 
 // harmless are the statuses that tell of no fault.
-var harmless = []string{"StatusOK", "StatusCreated", "StatusAccepted", "StatusNoContent", "StatusPartialContent", "StatusSeeOther", "StatusNotModified"}
+var harmless = []string{"StatusOK", "StatusCreated", "StatusAccepted", "StatusNoContent", "StatusPartialContent",
+	"StatusSeeOther", "StatusNotModified"}
 
 // read are the functions that read another server's status.
 var read = []string{"offersFault"}
@@ -83,7 +84,8 @@ func literals(t *testing.T, name string, source any) []string {
 			if _, code := Codes[Code(text)]; err == nil && n.Kind == token.STRING && code {
 				tell(n.Pos(), n.Value)
 			}
-			if n.Kind == token.INT && len(n.Value) == 3 && (n.Value[0] == '4' || n.Value[0] == '5') && statuses[n.Value] {
+			if n.Kind == token.INT && len(n.Value) == 3 && (n.Value[0] == '4' || n.Value[0] == '5') &&
+				statuses[n.Value] {
 				tell(n.Pos(), n.Value)
 			}
 		case *ast.SelectorExpr:
@@ -93,7 +95,8 @@ func literals(t *testing.T, name string, source any) []string {
 			}
 			word := n.Sel.Name
 			if word == "NewError" || from.Name == "fiber" && strings.HasPrefix(word, "Err") && word != "Error" ||
-				strings.HasPrefix(word, "Status") && word != "StatusCode" && word != "StatusText" && !slices.Contains(harmless, word) {
+				strings.HasPrefix(word, "Status") && word != "StatusCode" && word != "StatusText" &&
+					!slices.Contains(harmless, word) {
 				tell(n.Pos(), from.Name+"."+word)
 			}
 		}

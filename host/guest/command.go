@@ -48,7 +48,8 @@ func commandTools(m capability.Manifest) ([]Listed, error) {
 			InputSchema: schema})
 	}
 	if len(list.Tools) == 0 {
-		return nil, &Error{Kind: BadTools, Message: "The module is a WASI command, and its manifest makes no tool of it. " +
+		return nil, &Error{Kind: BadTools, Message: "The module is a WASI command, and its manifest makes no tool of " +
+			"it. " +
 			`Give it a manifest with "protocol":"wasi-command" and, for each tool, "tools":{"name":{"wasi":{"argv":["program","{argument}"]}}}.`}
 	}
 	data, err := json.Marshal(list)

@@ -11,7 +11,8 @@ import (
 // FuzzCommandLine makes command lines of whatever a model and a manifest may say: no entry
 // has a zero byte, the program's name stays the first, and nothing panics.
 func FuzzCommandLine(f *testing.F) {
-	f.Add(`{"a":"x","list":[1,"two"],"text":"in"}`, "--a={a}", "{list}", `{"type":"object","properties":{"a":{},"list":{}}}`)
+	f.Add(`{"a":"x","list":[1,"two"],"text":"in"}`, "--a={a}", "{list}",
+		`{"type":"object","properties":{"a":{},"list":{}}}`)
 	f.Add(`{"a":null}`, "{a}{a}", "{b}", ``)
 	f.Add(`{"a":{"b":[1]}}`, "{", "{{a}}", `{"type":"object"}`)
 	f.Fuzz(func(t *testing.T, args, first, second, schema string) {

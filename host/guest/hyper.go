@@ -55,7 +55,8 @@ func (h hyper) function(name string) engine.HostFunc {
 			}
 			return nil
 		}
-	case "notify_prompt_list_changed", "notify_resource_list_changed", "notify_resource_updated", "notify_url_elicitation_completed":
+	case "notify_prompt_list_changed", "notify_resource_list_changed", "notify_resource_updated",
+		"notify_url_elicitation_completed":
 		// Prompts, resources and elicitations are not offered here, so nobody waits
 		// for the news.
 		return func(context.Context, []byte) []byte { return nil }

@@ -24,7 +24,8 @@ func Protocol(m spoken, manifest capability.Manifest) (engine.Protocol, error) {
 	switch want := engine.Protocol(manifest.Protocol); {
 	case want == "" && shown == engine.Unknown:
 		return "", &Error{Kind: Unsupported, Message: "The module exports no protocol of tools that is known. " +
-			"A plugin exports list_tools and call_tool (tools.v2), describe and call (tools.v1), or _start (a WASI command)."}
+			"A plugin exports list_tools and call_tool (tools.v2), describe and call (tools.v1), or _start (a WASI " +
+			"command)."}
 	case want == "":
 		return shown, nil
 	case !m.Speaks(want):

@@ -100,7 +100,8 @@ func TestValuesAreKeptWithTheirLabelsAndForgotten(t *testing.T) {
 	if got := ask(t, c, "kv_put", `{"key":"a","value":"1"}`); !strings.HasPrefix(got, `{"ok"`) {
 		t.Fatal(got)
 	}
-	if got := ask(t, c, "kv_put", `{"key":"b","value":"`+strings.Repeat("x", 64)+`"}`); !strings.Contains(got, `"quota"`) {
+	if got := ask(t, c, "kv_put", `{"key":"b","value":"`+strings.Repeat("x", 64)+`"}`); !strings.Contains(got,
+		`"quota"`) {
 		t.Errorf("beyond the quota: %s", got)
 	}
 	if got := ask(t, c, "kv_put", `{"key":"","value":"1"}`); !strings.Contains(got, `"invalid"`) {
@@ -136,8 +137,10 @@ func TestValuesAreKeptWithTheirLabelsAndForgotten(t *testing.T) {
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"key":"a","value":"b"}`, `{"prefix":""}`, `{"url":"http://[::1]:80/?q=1","method":"PUT","body":"x"}`,
-		`{"query":"a","limit":-1}`, `{"messages":[{"role":"x","text":""}],"max_tokens":-1}`, `{"file_id":"f","offset":-5}`,
-		`{"documents":[{"id":"d","url":"javascript:x"}],"progress":{"message":"m","fraction":2}}`, `[]`, `{"a":`, "\xff",
+		`{"query":"a","limit":-1}`, `{"messages":[{"role":"x","text":""}],"max_tokens":-1}`,
+		`{"file_id":"f","offset":-5}`,
+		`{"documents":[{"id":"d","url":"javascript:x"}],"progress":{"message":"m","fraction":2}}`, `[]`, `{"a":`,
+		"\xff",
 		`{"operation":"add","text":"t"}`, `{"requests":[{"url":"a"},7]}`,
 	} {
 		f.Add([]byte(seed))

@@ -109,7 +109,8 @@ func (f *fold) model(i int) *model {
 }
 
 func newModel(labels []string) *model {
-	return &model{labels: labels, started: map[string]CallStarted{}, done: map[string]CallDone{}, held: map[string]bool{}}
+	return &model{labels: labels, started: map[string]CallStarted{}, done: map[string]CallDone{},
+		held: map[string]bool{}}
 }
 
 // maxModels bounds the model index of a record that is believed.

@@ -235,7 +235,8 @@ func TestRecordsThatAreThereTwiceAreReadOnce(t *testing.T) {
 	rows, _ := was.rowsOf(mark{}, nil)
 	err := db.Update(t.Context(), func(tx kv.Tx) error {
 		for i, s := range []section{
-			{rows: rows[:2]}, {before: mark{1, 1}, rows: rows[2:3]}, {before: mark{1, 1}, rows: rows[2:5]}, {rows: rows[:3]},
+			{rows: rows[:2]}, {before: mark{1, 1}, rows: rows[2:3]}, {before: mark{1, 1}, rows: rows[2:5]},
+			{rows: rows[:3]},
 		} {
 			s.run, s.epoch = "r_1", 1
 			if err := tx.Put(tableTicks, tickKey(uint64(i)), appendTick(nil, s)); err != nil {

@@ -59,7 +59,8 @@ func TestSealedLogDrawsTheSame(t *testing.T) {
 			if got, want := factsOf(stored), factsOf(lease.Log()); !slices.Equal(got, want) {
 				rt.Fatalf("%s: facts are %q, were %q", name, got, want)
 			}
-			if got, want := said(stored), said(e.Log()); !slices.Equal(got, want) || stored.Damage() != nil || !stored.Closed() {
+			if got, want := said(stored), said(e.Log()); !slices.Equal(got, want) || stored.Damage() != nil ||
+				!stored.Closed() {
 				rt.Fatalf("%s: stored is %q, should be %q (%v)", name, got, want, stored.Damage())
 			}
 			joined := stored.Last() != int64(len(live))

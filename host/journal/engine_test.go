@@ -138,7 +138,8 @@ func words(records []Record) (out []string) {
 func packetsOf(log *Log) (packets []packet.Packet) {
 	for r := range log.Records() {
 		if r.Obj != nil {
-			packets = append(packets, packet.Packet{Run: log.run, Epoch: log.epoch, Seq: r.Seq, Placement: r.Place, Obj: r.Obj})
+			packets = append(packets, packet.Packet{Run: log.run, Epoch: log.epoch, Seq: r.Seq, Placement: r.Place,
+				Obj: r.Obj})
 		}
 	}
 	return packets

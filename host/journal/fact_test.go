@@ -76,7 +76,10 @@ func TestWhatALaterVersionWroteGoesThroughUnharmed(t *testing.T) {
 			s.rows = append(s.rows, row{kind: kindPacket, data: []byte(packets[i])})
 			s.rows = append(s.rows, row{kind: kindFact, data: []byte(facts[i])})
 		}
-		err := db.Update(t.Context(), func(tx kv.Tx) error { return tx.Put(tableTicks, tickKey(4), appendTick(nil, s)) })
+		err := db.Update(t.Context(), func(tx kv.Tx) error {
+			return tx.Put(tableTicks, tickKey(4),
+				appendTick(nil, s))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +106,8 @@ func TestWhatALaterVersionWroteGoesThroughUnharmed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if u, ok := entries[0].Packet.Obj.(packet.Unknown); !ok || u.Name != "later" || !json.Valid(entries[0].JSON) {
+			if u, ok := entries[0].Packet.Obj.(packet.Unknown); !ok || u.Name != "later" ||
+				!json.Valid(entries[0].JSON) {
 				t.Errorf("%s: the packet is %s", name, entries[0].JSON)
 			}
 			if a := Answers(log.Records(), 1); a[0].Text != "a" {

@@ -17,7 +17,8 @@ func tool(model, turn int, id string, writes bool) (opens, ends []Record) {
 	at := packet.At(turn, 0).ForModel(model)
 	start := packet.ToolStart{CallID: id, Tool: "t", Plugin: "p", Title: "T", Labels: []string{}}
 	opens = []Record{
-		Packet(at, start), Of(CallStarted{Model: model, CallID: id, Tool: "p/t", Writes: writes, Labels: []string{"met"}}),
+		Packet(at, start), Of(CallStarted{Model: model, CallID: id, Tool: "p/t", Writes: writes,
+			Labels: []string{"met"}}),
 		Packet(at, packet.ToolArgs{CallID: id, Arguments: json.RawMessage(`{}`)}),
 	}
 	ends = []Record{
@@ -58,7 +59,8 @@ func longRun() []Record {
 		Packet(inner, packet.MessageStart{}), Packet(inner, packet.MessageDelta{Content: "not the answer"}),
 		Packet(inner, packet.MessageEnd{}),
 		Of(CallStarted{CallID: "r.1", Parent: "r", Writes: true, Labels: []string{"inside"}}),
-		Of(CallDone{CallID: "r.1", Parent: "r", Name: "t", Outcome: "ok", Text: "not a result", Labels: []string{"nested"}}))
+		Of(CallDone{CallID: "r.1", Parent: "r", Name: "t", Outcome: "ok", Text: "not a result",
+			Labels: []string{"nested"}}))
 	one = append(append(one, opens...), ends...)
 	at := packet.At(4, 0).ForModel(0)
 	one = append(one, Packet(at, packet.MessageStart{}),
@@ -235,7 +237,8 @@ func TestFailedModelKeepsItsErrorWhenClosed(t *testing.T) {
 	log.add(Closings(log, 1)...)
 	a := Answers(log.Records(), 1)[0]
 	end, _ := First[End](log)
-	if a.Reason != packet.StopError || a.Error == nil || a.Error.Code != packet.CodeModelFailed || end.Reason != "error" {
+	if a.Reason != packet.StopError || a.Error == nil || a.Error.Code != packet.CodeModelFailed ||
+		end.Reason != "error" {
 		t.Errorf("got %+v, the run ends with %+v", a, end)
 	}
 }

@@ -14,7 +14,8 @@ func FuzzDecodeSection(f *testing.F) {
 	l.add(text(0, "a"), named("b"), text(1, "c"))
 	rows, _ := l.rowsOf(mark{}, nil)
 	good := section{run: "r_1", epoch: 2, before: mark{3, 4}, rows: rows}.encode(nil)
-	for _, seed := range [][]byte{good, good[:len(good)-3], append(good, "more"...), {0, 0, 0, 0}, {255, 255, 255, 255}} {
+	for _, seed := range [][]byte{good, good[:len(good)-3], append(good, "more"...), {0, 0, 0, 0},
+		{255, 255, 255, 255}} {
 		f.Add(seed, true)
 		f.Add(seed, false)
 	}

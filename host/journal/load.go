@@ -29,7 +29,8 @@ func (l *Log) rowsOf(from mark, rows []row) ([]row, mark) {
 func (l *Log) load(s section) {
 	missing := s.before.position() - l.mark.position()
 	if missing > maxMissing {
-		l.damage = append(l.damage, fmt.Errorf("%w: a section begins after %d records that are missing", ErrDamaged, missing))
+		l.damage = append(l.damage, fmt.Errorf("%w: a section begins after %d records that are missing", ErrDamaged,
+			missing))
 		return
 	}
 	if missing > 0 {

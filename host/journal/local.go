@@ -75,8 +75,9 @@ var _ Journal = (*Local)(nil)
 func Open(ctx context.Context, db kv.DB, o Options) (*Local, error) {
 	l := &Local{
 		db: db, tick: o.Tick, after: o.After, logger: o.Logger,
-		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
-		live: map[string]*liveLog{}, ticks: map[uint64]map[string]bool{}, dead: map[uint64]bool{},
+		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1), quit: make(chan struct{}),
+		stopped: make(chan struct{}),
+		live:    map[string]*liveLog{}, ticks: map[uint64]map[string]bool{}, dead: map[uint64]bool{},
 	}
 	if l.tick == 0 {
 		l.tick = DefaultTick

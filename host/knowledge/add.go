@@ -103,7 +103,9 @@ func (b *Base) add(ctx context.Context, p identity.Principal, src Source) (Added
 
 // write stores the document in its turn. Without its content it does so only
 // where nothing is to change; done is false where the content is needed.
-func (b *Base) write(ctx context.Context, p identity.Principal, src Source, hash string, content *reading) (added Added, done bool, err error) {
+func (b *Base) write(
+	ctx context.Context, p identity.Principal, src Source, hash string, content *reading,
+) (added Added, done bool, err error) {
 	end, err := b.turn(ctx)
 	if err != nil {
 		return Added{}, false, err
@@ -156,10 +158,13 @@ func (b *Base) read(ctx context.Context, src Source) (*reading, error) {
 }
 
 // replace stores and indexes what src holds now.
-func (b *Base) replace(ctx context.Context, p identity.Principal, src Source, hash string, content *reading) (store.DocumentRecord, error) {
+func (b *Base) replace(
+	ctx context.Context, p identity.Principal, src Source, hash string, content *reading,
+) (store.DocumentRecord, error) {
 	r := store.DocumentRecord{
 		URI: src.URI, Title: content.Title, MediaType: content.MediaType, Collection: src.Collection,
-		SHA256: hash, Bytes: int64(len(src.Data)), Chunks: len(content.parts), UpdatedAt: src.ModTime.UTC(), AddedAt: b.now().UTC(),
+		SHA256: hash, Bytes: int64(len(src.Data)), Chunks: len(content.parts), UpdatedAt: src.ModTime.UTC(),
+		AddedAt: b.now().UTC(),
 	}
 	if src.ModTime.IsZero() {
 		r.UpdatedAt = r.AddedAt

@@ -112,7 +112,8 @@ func Open(ctx context.Context, c Config) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open knowledge: %w", err)
 	}
-	b := &Base{documents: c.Documents, people: c.People, index: ix, now: c.Now, log: c.Logger, writing: make(chan struct{}, 1), reading: make(chan struct{}, maxReading)}
+	b := &Base{documents: c.Documents, people: c.People, index: ix, now: c.Now, log: c.Logger,
+		writing: make(chan struct{}, 1), reading: make(chan struct{}, maxReading)}
 	if b.now == nil {
 		b.now = time.Now
 	}

@@ -26,7 +26,8 @@ const (
 func TestCranfield(t *testing.T) {
 	dir := filepath.Join(os.Getenv("BULKHEAD_SHARED_DATA"), "cranfield")
 	if os.Getenv("BULKHEAD_SHARED_DATA") == "" {
-		t.Log("NOT RUN: BULKHEAD_SHARED_DATA does not name a folder with the Cranfield collection; the ranking was not measured")
+		t.Log("NOT RUN: BULKHEAD_SHARED_DATA does not name a folder with the Cranfield collection; the ranking was " +
+			"not measured")
 		return
 	}
 	docs, questions, grades := cranfield(t, dir)

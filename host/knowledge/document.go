@@ -69,7 +69,9 @@ func (b *Base) Get(ctx context.Context, p identity.Principal, id string) (Docume
 // and is at most limit code points long, and the length of the whole text in
 // code points. A limit of 0 means to the end; an offset beyond the end gives "".
 // It returns ErrNotFound, or ErrInvalid for a negative number.
-func (b *Base) Read(ctx context.Context, p identity.Principal, id string, offset, limit int) (text string, total int, err error) {
+func (b *Base) Read(
+	ctx context.Context, p identity.Principal, id string, offset, limit int,
+) (text string, total int, err error) {
 	leave, err := b.enter()
 	if err != nil {
 		return "", 0, err

@@ -70,7 +70,8 @@ func (h *house) user(name string, operator bool) identity.Principal {
 func (h *house) open() {
 	h.t.Helper()
 	var err error
-	h.base, err = knowledge.Open(h.t.Context(), knowledge.Config{Dir: filepath.Join(h.dir, "index"), Documents: h.store.Documents(), People: h.store.Users(), Now: func() time.Time { return day }})
+	h.base, err = knowledge.Open(h.t.Context(), knowledge.Config{Dir: filepath.Join(h.dir, "index"),
+		Documents: h.store.Documents(), People: h.store.Users(), Now: func() time.Time { return day }})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -122,8 +123,10 @@ func found(hits []knowledge.Hit) string {
 
 func TestAddedDocumentIsFoundListedAndRead(t *testing.T) {
 	h := newHouse(t)
-	a := h.add(h.ann, "https://e.org/ships.md", "# Ships\n\n## Hull\n\nA **bulkhead** divides the hull into compartments.\n")
-	if a.Status != knowledge.StatusAdded || a.Title != "Ships" || a.Chunks != 1 || a.Owner != h.ann.UserID() || !a.UpdatedAt.Equal(day) {
+	a := h.add(h.ann, "https://e.org/ships.md", "# Ships\n\n## Hull\n\nA **bulkhead** divides the hull into "+
+		"compartments.\n")
+	if a.Status != knowledge.StatusAdded || a.Title != "Ships" || a.Chunks != 1 || a.Owner != h.ann.UserID() ||
+		!a.UpdatedAt.Equal(day) {
 		t.Fatalf("added %+v", a)
 	}
 	hits := h.search(h.ann, "bulkheads dividing hulls")
@@ -131,7 +134,8 @@ func TestAddedDocumentIsFoundListedAndRead(t *testing.T) {
 		t.Fatalf("%d hits", len(hits))
 	}
 	got := hits[0]
-	if got.DocumentID != a.ID || got.Title != "Ships" || got.URL != "https://e.org/ships.md" || got.Score <= 0 || !got.UpdatedAt.Equal(day) || got.Section != "Ships" {
+	if got.DocumentID != a.ID || got.Title != "Ships" || got.URL != "https://e.org/ships.md" || got.Score <= 0 ||
+		!got.UpdatedAt.Equal(day) || got.Section != "Ships" {
 		t.Fatalf("hit %+v", got)
 	}
 	if want := "Ships Hull A bulkhead divides the hull into compartments."; got.Snippet != want {
@@ -232,7 +236,8 @@ func TestSameBytesChangeNothingAndOtherBytesReplace(t *testing.T) {
 	h := newHouse(t)
 	long := strings.Repeat("A sentence about the old rudder of the ship. ", 200)
 	first := h.add(h.ann, "a.md", "# Old\n\n"+long)
-	if again := h.add(h.ann, "a.md", "# Old\n\n"+long); again.Status != knowledge.StatusUnchanged || again.Document != first.Document {
+	if again := h.add(h.ann, "a.md", "# Old\n\n"+long); again.Status != knowledge.StatusUnchanged ||
+		again.Document != first.Document {
 		t.Fatalf("again %+v", again)
 	}
 	next := h.add(h.ann, "a.md", "# New\n\nOnly the keel remains.\n")
@@ -266,7 +271,8 @@ func TestBadDocumentsGiveTypedErrorsAndLeaveTheOldOne(t *testing.T) {
 		"type":     {knowledge.Source{URI: "x.pdf", Data: []byte("%PDF")}, knowledge.ErrUnsupportedType},
 		"size":     {knowledge.Source{URI: "a.md", Data: make([]byte, 8<<20+1)}, knowledge.ErrTooLarge},
 		"encoding": {knowledge.Source{URI: "a.md", Data: []byte("\xff\x00")}, knowledge.ErrBadEncoding},
-		"depth":    {knowledge.Source{URI: "a.html", Data: []byte(strings.Repeat("<div>", 9999))}, knowledge.ErrTooDeep},
+		"depth": {knowledge.Source{URI: "a.html", Data: []byte(strings.Repeat("<div>", 9999))},
+			knowledge.ErrTooDeep},
 		"no URI":   {knowledge.Source{Name: "a.md", Data: []byte("x")}, knowledge.ErrInvalid},
 		"long URI": {knowledge.Source{URI: strings.Repeat("u", 5000) + ".md", Data: []byte("x")}, knowledge.ErrInvalid},
 		"bad URI":  {knowledge.Source{URI: "\xff.md", Data: []byte("x")}, knowledge.ErrInvalid},
@@ -275,7 +281,8 @@ func TestBadDocumentsGiveTypedErrorsAndLeaveTheOldOne(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := h.base.Add(t.Context(), identity.ForUser("gone", "a test"), knowledge.Source{URI: "b.md", Data: []byte("x")}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := h.base.Add(t.Context(), identity.ForUser("gone", "a test"),
+		knowledge.Source{URI: "b.md", Data: []byte("x")}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("unknown user: %v", err)
 	}
 	if hits := h.search(h.ann, "compass"); found(hits) != "a.md" {
@@ -300,7 +307,8 @@ func TestQuestionsAreWordsAndNeverSyntax(t *testing.T) {
 	h.add(h.ann, "a.md", "# Sails\n\nmainsail and jib\n")
 	h.add(h.bob, "b.md", "# Sails\n\nmainsail of bob\n")
 	for _, q := range []string{
-		`+mainsail -jib`, `owner:` + h.bob.UserID() + ` mainsail`, `mainsail" OR "x`, `title:mainsail^9 /.*/ *`, `mainsail~2 [a TO z]`, `(((mainsail`, `mainsail \`,
+		`+mainsail -jib`, `owner:` + h.bob.UserID() + ` mainsail`, `mainsail" OR "x`, `title:mainsail^9 /.*/ *`,
+		`mainsail~2 [a TO z]`, `(((mainsail`, `mainsail \`,
 	} {
 		if got := found(h.search(h.ann, q)); got != "a.md" {
 			t.Errorf("%q found %q", q, got)
@@ -311,7 +319,8 @@ func TestQuestionsAreWordsAndNeverSyntax(t *testing.T) {
 			t.Errorf("%q found %d", q, len(hits))
 		}
 	}
-	for _, q := range []knowledge.Query{{Text: strings.Repeat("a", knowledge.MaxQuery+1)}, {Text: "a\xff"}, {Text: "a", Limit: -1}} {
+	for _, q := range []knowledge.Query{{Text: strings.Repeat("a", knowledge.MaxQuery+1)}, {Text: "a\xff"},
+		{Text: "a", Limit: -1}} {
 		if _, err := h.base.Search(t.Context(), h.ann, q); !errors.Is(err, knowledge.ErrInvalid) {
 			t.Errorf("%.20q: %v", q.Text, err)
 		}
@@ -331,7 +340,8 @@ func TestOtherScriptsAndUnstemmedWordsAreFound(t *testing.T) {
 	h.add(h.ann, "go.md", "# API\n\nCall parse_manifest before http.Handler; the captain's ＷＩＤＥ HTTP2.\n")
 	for q, want := range map[string]string{
 		"隔壁": "ja.md", "水密": "zh.md", "舱": "zh.md", "größe": "de.md", "ПЕРЕБОРКА": "ru.md", "격벽은": "ko.md",
-		"parse_manifest": "go.md", "manifest": "go.md", "handler": "go.md", "http": "go.md", "wide": "go.md", "captain": "go.md", "http2": "go.md", "カタカナ": "ja.md",
+		"parse_manifest": "go.md", "manifest": "go.md", "handler": "go.md", "http": "go.md", "wide": "go.md",
+		"captain": "go.md", "http2": "go.md", "カタカナ": "ja.md",
 	} {
 		if got := found(h.search(h.ann, q)); !strings.HasPrefix(got, want) {
 			t.Errorf("%q found %q, want %q", q, got, want)
@@ -387,7 +397,8 @@ func TestSnippetIsShortAndShowsTheDensestPart(t *testing.T) {
 		t.Fatal("nothing found")
 	}
 	s := hits[0].Snippet
-	if n := utf8.RuneCountInString(s); n > 240 || !strings.Contains(s, "The sextant and the compass measure stars.") || !strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") {
+	if n := utf8.RuneCountInString(s); n > 240 || !strings.Contains(s, "The sextant and the compass measure stars.") ||
+		!strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") {
 		t.Fatalf("%d code points: %q", n, s)
 	}
 	h.add(h.ann, "b.txt", strings.Repeat("界", 1500)+"灯台"+strings.Repeat("界", 300))
@@ -414,14 +425,17 @@ func TestOpenRepairsTheIndex(t *testing.T) {
 	if _, err := h.store.Documents().Put(t.Context(), h.ann, r, []byte("# Newer\n\ntiller\n")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.store.Documents().Put(t.Context(), h.bob, store.DocumentRecord{URI: "missing.html", MediaType: "text/html", Title: "Missing", SHA256: "x"}, []byte("scupper\n")); err != nil {
+	if _, err := h.store.Documents().Put(t.Context(), h.bob,
+		store.DocumentRecord{URI: "missing.html", MediaType: "text/html", Title: "Missing", SHA256: "x"},
+		[]byte("scupper\n")); err != nil {
 		t.Fatal(err)
 	}
 	h.open()
 	for _, c := range []struct {
 		p       identity.Principal
 		q, want string
-	}{{h.ann, "binnacle", "kept.md"}, {h.bob, "binnacle", ""}, {h.ann, "rudder", ""}, {h.ann, "tiller newer", "old.md"}, {h.bob, "scupper", "missing.html"}} {
+	}{{h.ann, "binnacle", "kept.md"}, {h.bob, "binnacle", ""}, {h.ann, "rudder", ""}, {h.ann, "tiller newer", "old.md"},
+		{h.bob, "scupper", "missing.html"}} {
 		if got := found(h.search(c.p, c.q)); got != c.want {
 			t.Errorf("%q found %q, want %q", c.q, got, c.want)
 		}
@@ -437,16 +451,20 @@ func TestOpenRepairsTheIndex(t *testing.T) {
 
 func TestLostDamagedOrOlderIndexIsBuiltAnew(t *testing.T) {
 	for name, harm := range map[string]func(dir string) error{
-		"lost":          os.RemoveAll,
-		"older version": func(dir string) error { return os.WriteFile(filepath.Join(dir, "version"), []byte("0"), 0o600) },
-		"no version":    func(dir string) error { return os.Remove(filepath.Join(dir, "version")) },
-		"no metadata":   func(dir string) error { return os.Remove(filepath.Join(dir, "bleve", "index_meta.json")) },
+		"lost": os.RemoveAll,
+		"older version": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "version"), []byte("0"),
+				0o600)
+		},
+		"no version":  func(dir string) error { return os.Remove(filepath.Join(dir, "version")) },
+		"no metadata": func(dir string) error { return os.Remove(filepath.Join(dir, "bleve", "index_meta.json")) },
 		"bad metadata": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "bleve", "index_meta.json"), []byte("{"), 0o600)
 		},
 		"no store": func(dir string) error { return os.RemoveAll(filepath.Join(dir, "bleve", "store")) },
 		"bad root": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "bleve", "store", "root.bolt"), []byte(strings.Repeat("junk", 5000)), 0o600)
+			return os.WriteFile(filepath.Join(dir, "bleve", "store", "root.bolt"), []byte(strings.Repeat("junk", 5000)),
+				0o600)
 		},
 		"no segments": func(dir string) error {
 			files, err := filepath.Glob(filepath.Join(dir, "bleve", "store", "*.zap"))
@@ -483,7 +501,8 @@ func TestLostDamagedOrOlderIndexIsBuiltAnew(t *testing.T) {
 
 func TestSecondProcessIsToldThatTheIndexIsInUse(t *testing.T) {
 	h := newHouse(t)
-	_, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(h.dir, "index"), Documents: h.store.Documents(), People: h.store.Users()})
+	_, err := knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(h.dir, "index"),
+		Documents: h.store.Documents(), People: h.store.Users()})
 	if !errors.Is(err, knowledge.ErrInUse) {
 		t.Fatalf("got %v", err)
 	}
@@ -512,7 +531,8 @@ func TestEndedContextStopsCalls(t *testing.T) {
 	if _, err := h.base.Search(ctx, h.ann, knowledge.Query{Text: "binnacle"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("search: %v", err)
 	}
-	if _, err := h.base.Add(ctx, h.ann, knowledge.Source{URI: "b.md", Data: []byte("x")}); !errors.Is(err, context.Canceled) {
+	if _, err := h.base.Add(ctx, h.ann, knowledge.Source{URI: "b.md", Data: []byte("x")}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("add: %v", err)
 	}
 }
@@ -522,7 +542,8 @@ func TestEndedContextStopsCalls(t *testing.T) {
 func TestReadersSeeOldOrNewPassages(t *testing.T) {
 	h := newHouse(t)
 	revision := func(i int) string {
-		return strings.Repeat(fmt.Sprintf("revision%d of the logbook. ", i)+strings.Repeat("More words follow here. ", 60)+"\n\n", 5)
+		return strings.Repeat(fmt.Sprintf("revision%d of the logbook. ", i)+strings.Repeat("More words follow here. ",
+			60)+"\n\n", 5)
 	}
 	h.add(h.ann, "log.txt", revision(0))
 	var readers sync.WaitGroup
@@ -563,7 +584,9 @@ func TestManyAddAtOnce(t *testing.T) {
 		writers.Go(func() {
 			for j := range 6 {
 				uri := fmt.Sprintf("%d.md", (i+j)%6)
-				if _, err := h.base.Add(t.Context(), h.ann, knowledge.Source{URI: uri, Data: []byte(fmt.Sprintf("# D%d\n\nbowsprit %s\n", i, uri))}); err != nil {
+				if _, err := h.base.Add(t.Context(), h.ann,
+					knowledge.Source{URI: uri, Data: []byte(fmt.Sprintf("# D%d\n\nbowsprit %s\n", i,
+						uri))}); err != nil {
 					t.Error(err)
 				}
 			}

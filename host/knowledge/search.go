@@ -60,7 +60,8 @@ func (b *Base) Search(ctx context.Context, p identity.Principal, q Query) ([]Hit
 	}
 	defer leave()
 	if len(q.Text) > MaxQuery || !utf8.ValidString(q.Text) || q.Limit < 0 {
-		return nil, fmt.Errorf("search: %w: a question has at most %d bytes of UTF-8, and its limit is not negative", ErrInvalid, MaxQuery)
+		return nil, fmt.Errorf("search: %w: a question has at most %d bytes of UTF-8, and its limit is not negative",
+			ErrInvalid, MaxQuery)
 	}
 	if q.Limit == 0 {
 		q.Limit = DefaultLimit

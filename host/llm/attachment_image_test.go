@@ -11,7 +11,8 @@ func TestAnImageThatIsTooLargeForAProviderIsNamedInWords(t *testing.T) {
 		{ID: "f_2", Name: "large.png", MediaType: "image/png", Bytes: 3, Image: []byte("abc")},
 	}}
 	text, images := m.ImagesUpTo(2).Seen()
-	if len(images) != 1 || images[0].ID != "f_1" || !strings.Contains(text, "image 1 of this message") || !strings.Contains(text, "3 bytes, an image that is not sent to you: it is too large") {
+	if len(images) != 1 || images[0].ID != "f_1" || !strings.Contains(text, "image 1 of this message") ||
+		!strings.Contains(text, "3 bytes, an image that is not sent to you: it is too large") {
 		t.Errorf("%q, %d images", text, len(images))
 	}
 	if len(m.Attachments[1].Image) != 3 {

@@ -66,7 +66,8 @@ func weight(r rune) int {
 		return weights[r]
 	case r >= 0x10000:
 		return 3 * one
-	case r >= 0x0900 && r < 0x2000, r == 0x200D, r >= 0xFE00 && r <= 0xFE0F: // from Devanagari to Greek Extended; what joins emoji
+	case r >= 0x0900 && r < 0x2000, r == 0x200D, r >= 0xFE00 &&
+		r <= 0xFE0F: // from Devanagari to Greek Extended; what joins emoji
 		return 2 * one
 	}
 	return one

@@ -141,7 +141,8 @@ func Definitions(req Request) []ToolDef {
 		for _, c := range m.ToolCalls {
 			name := CallName(c.Name)
 			if c.Name != "" && !slices.ContainsFunc(out, func(d ToolDef) bool { return d.Name == name }) {
-				out = append(out, ToolDef{Name: name, Description: "Not available now.", Parameters: json.RawMessage(`{"type":"object"}`)})
+				out = append(out, ToolDef{Name: name, Description: "Not available now.",
+					Parameters: json.RawMessage(`{"type":"object"}`)})
 			}
 		}
 	}

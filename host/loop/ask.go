@@ -45,14 +45,18 @@ func (l *runner) step(ctx context.Context, cycle int, choice llm.Choice, specs [
 // ask asks the model with as much of the conversation as fits. Where the endpoint finds
 // it too long before it says anything, the window is smaller than it was thought to be,
 // and the model is asked again with less.
-func (l *runner) ask(ctx context.Context, reminder string, choice llm.Choice, specs []tool.Spec) (out step.Output, err error) {
+func (l *runner) ask(
+	ctx context.Context, reminder string, choice llm.Choice, specs []tool.Spec,
+) (out step.Output, err error) {
 	for tighter := 0; ; tighter++ {
 		request, fits := l.request(reminder, choice, specs)
 		if fits != nil { // what the endpoint said, if it did, is more exact
-			return step.Output{NextTurn: l.turn, ReasoningOpen: l.reasoningOpen}, cmp.Or(err, error(llm.NewError(packet.CodeContextTooLong, "", fits)))
+			return step.Output{NextTurn: l.turn, ReasoningOpen: l.reasoningOpen},
+				cmp.Or(err, error(llm.NewError(packet.CodeContextTooLong, "", fits)))
 		}
 		out, err = step.Decode(ctx, step.Input{
-			Model: l.Model, Request: request, Emit: l.Emit, Turn: l.turn, Answer: l.answer, Now: l.Now, ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
+			Model: l.Model, Request: request, Emit: l.Emit, Turn: l.turn, Answer: l.answer, Now: l.Now,
+			ReasoningOpen: l.reasoningOpen, Blocks: l.Runner,
 			Continues: l.text.Len() > 0 || len(l.Held) > 0 || l.Said && l.owesAnswer(),
 			Unbroken:  l.Continues && len(l.Held) == 0 && l.text.Len() == 0 && !l.owesAnswer(),
 		})
@@ -95,14 +99,16 @@ func (l *runner) request(reminder string, choice llm.Choice, specs []tool.Spec) 
 		withheld = append(withheld, recallDef)
 	}
 	return llm.Request{
-		Messages: fitted.Messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.NoServerTools || l.searchWithdrawn(),
+		Messages: fitted.Messages, Tools: defs, Choice: choice, Withheld: withheld, NoServerTools: l.NoServerTools ||
+			l.searchWithdrawn(),
 	}, nil
 }
 
 // fit fits the conversation into the model's window and tells the person what had to
 // give way, once.
 func (l *runner) fit(reminder string, choice llm.Choice, defs []llm.ToolDef) (window.Fitted, error) {
-	ask := window.Ask{System: l.System, Reminder: reminder, History: l.history, Latest: l.latest, Tools: defs, ContextTokens: l.contextTokens(), Sees: l.Model.Info().Vision}
+	ask := window.Ask{System: l.System, Reminder: reminder, History: l.history, Latest: l.latest, Tools: defs,
+		ContextTokens: l.contextTokens(), Sees: l.Model.Info().Vision}
 	if choice == llm.ChoiceAuto {
 		ask.Recall = &recallDef
 	}

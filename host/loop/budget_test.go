@@ -89,7 +89,8 @@ func TestTheTextOfToolsIsBounded(t *testing.T) {
 		var specs []tool.Spec
 		for i := range n {
 			specs = append(specs, tool.Spec{
-				Name: fmt.Sprintf("large_%d", i), Description: strings.Repeat("generator ", 1600), InputSchema: explained,
+				Name: fmt.Sprintf("large_%d", i), Description: strings.Repeat("generator ", 1600),
+				InputSchema: explained,
 			})
 		}
 		specs = append(specs, tool.Spec{Name: "internal_search", Builtin: true, InputSchema: small})

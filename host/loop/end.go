@@ -35,11 +35,13 @@ func (l *runner) classify(out step.Output) packet.StopReason {
 	case out.Finish == llm.FinishFiltered:
 		return l.stopWith(packet.NewError(packet.CodeRefused, ""))
 	case out.Finish == llm.FinishLength && out.Reasoning != "":
-		return l.stopWith(packet.NewError(packet.CodeOutOfBudget, "The model used up its output while it was thinking, before it wrote an answer."))
+		return l.stopWith(packet.NewError(packet.CodeOutOfBudget,
+			"The model used up its output while it was thinking, before it wrote an answer."))
 	case out.Finish == llm.FinishLength:
 		return l.stopWith(packet.NewError(packet.CodeOutOfBudget, ""))
 	case out.Reasoning != "":
-		return l.stopWith(packet.NewError(packet.CodeEmptyAnswer, "The model was thinking and ended without an answer."))
+		return l.stopWith(packet.NewError(packet.CodeEmptyAnswer,
+			"The model was thinking and ended without an answer."))
 	}
 	return l.stopWith(packet.NewError(packet.CodeEmptyAnswer, ""))
 }

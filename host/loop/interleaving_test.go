@@ -139,7 +139,8 @@ func drawStep(t *rapid.T) []timed {
 	add := func(e llm.Event) {
 		out = append(out, timed{time.Duration(pause.Draw(t, "pause")) * time.Millisecond, e})
 	}
-	names := rapid.SampledFrom([]string{"busy", "deaf", "told", "last", "unknown", "think", "research_agent", "research_agent"})
+	names := rapid.SampledFrom([]string{"busy", "deaf", "told", "last", "unknown", "think", "research_agent",
+		"research_agent"})
 	for i := range rapid.IntRange(0, 6).Draw(t, "pieces") {
 		name, n := names.Draw(t, "name"), rapid.IntRange(0, 5).Draw(t, "n")
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
@@ -211,7 +212,8 @@ func TestAStopAtAnyMomentEndsEverything(t *testing.T) {
 func runLoop(ctx context.Context, model llm.Model, parallel int, hold bool) ([]packet.Packet, loop.Result) {
 	log := journal.New("r_1", 1)
 	var n atomic.Int64
-	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "slow"}}})
+	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u",
+		Responses: []packet.Response{{MessageID: "m", Model: "slow"}}})
 	emit, documents := packet.NewEmitter(log, 0), cite.NewDocuments(nil)
 	var specs []tool.Spec
 	for _, t := range busyTools {
@@ -220,8 +222,9 @@ func runLoop(ctx context.Context, model llm.Model, parallel int, hold bool) ([]p
 	result := loop.Run(ctx, loop.Setup{
 		Model: model, System: "Be brief.", History: []llm.Message{{Role: llm.RoleUser, Text: "go"}}, Specs: specs,
 		Runner: toolrun.New(toolrun.Config{
-			Tools: busyTools, Refs: toolrun.NewRefs(0), Documents: documents, Emit: emit, Parallel: parallel, HoldWrites: hold,
-			Now: time.Now, NewID: func() string { return fmt.Sprintf("c%d", n.Add(1)) },
+			Tools: busyTools, Refs: toolrun.NewRefs(0), Documents: documents, Emit: emit, Parallel: parallel,
+			HoldWrites: hold,
+			Now:        time.Now, NewID: func() string { return fmt.Sprintf("c%d", n.Add(1)) },
 		}),
 		Research: true, Documents: documents, Emit: emit, Now: time.Now,
 	})

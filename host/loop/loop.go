@@ -291,8 +291,10 @@ func (l *runner) tellExcess(out step.Output) {
 	if out.Excess == 0 {
 		return
 	}
-	l.notice(packet.CodeTooManyCalls, fmt.Sprintf("The model asked for %d tool calls at once. The first %d were run.", len(out.Calls)+out.Excess, len(out.Calls)))
-	l.reminders = append(l.reminders, fmt.Sprintf("You asked for %d tool calls at once. Only the first %d were run. Ask for fewer.", len(out.Calls)+out.Excess, len(out.Calls)))
+	l.notice(packet.CodeTooManyCalls, fmt.Sprintf("The model asked for %d tool calls at once. The first %d were run.",
+		len(out.Calls)+out.Excess, len(out.Calls)))
+	l.reminders = append(l.reminders, fmt.Sprintf("You asked for %d tool calls at once. Only the first %d were run. "+
+		"Ask for fewer.", len(out.Calls)+out.Excess, len(out.Calls)))
 }
 
 // Messages writes a step as history: the narration with its calls and what the
@@ -301,8 +303,10 @@ func Messages(text string, native *llm.Native, calls []toolrun.Done) []llm.Messa
 	assistant := llm.Message{Role: llm.RoleAssistant, Text: text, Native: native}
 	messages := []llm.Message{assistant}
 	for _, d := range calls {
-		messages[0].ToolCalls = append(messages[0].ToolCalls, llm.ToolCall{ID: d.CallID, Name: d.Name, Arguments: d.Arguments})
-		messages = append(messages, llm.Message{Role: llm.RoleTool, ToolCallID: d.CallID, ToolName: d.Name, Text: d.Text})
+		messages[0].ToolCalls = append(messages[0].ToolCalls,
+			llm.ToolCall{ID: d.CallID, Name: d.Name, Arguments: d.Arguments})
+		messages = append(messages, llm.Message{Role: llm.RoleTool, ToolCallID: d.CallID, ToolName: d.Name,
+			Text: d.Text})
 	}
 	return messages
 }

@@ -49,13 +49,17 @@ func TestToolsAreRankedByWhatTheyDo(t *testing.T) {
 }
 
 func TestWordsAreInLowerCaseWithoutPluralsAndSigns(t *testing.T) {
-	if got := wordsOf("readCalendar_rules, HTTP2 class Maße"); !slices.Equal(got, []string{"read", "calendar", "rule", "http2", "class", "maße"}) {
+	if got := wordsOf("readCalendar_rules, HTTP2 class Maße"); !slices.Equal(got,
+		[]string{"read", "calendar", "rule", "http2", "class", "maße"}) {
 		t.Errorf("%q", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		for _, w := range wordsOf(text) {
-			if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if w == "" || strings.ContainsFunc(w, func(r rune) bool {
+				return !unicode.IsLetter(r) &&
+					!unicode.IsDigit(r)
+			}) {
 				t.Fatalf("%q in the words of %q", w, text)
 			}
 		}
@@ -64,7 +68,8 @@ func TestWordsAreInLowerCaseWithoutPluralsAndSigns(t *testing.T) {
 
 func many(n int) (specs []tool.Spec) {
 	for i := range n {
-		specs = append(specs, tool.Spec{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("word ", 30), InputSchema: json.RawMessage(`{"type":"object"}`)})
+		specs = append(specs, tool.Spec{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("word ", 30),
+			InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
 	return specs
 }
@@ -89,9 +94,11 @@ func TestASmallSetOfToolsIsOfferedWhole(t *testing.T) {
 // TestWhatIsOfferedOfManyToolsFitsItsBudget: whatever was found, used or named.
 func TestWhatIsOfferedOfManyToolsFitsItsBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		specs, size := many(rapid.IntRange(41, 120).Draw(t, "tools")), rapid.SampledFrom([]int{0, 600, 3000, 30_000}).Draw(t, "window")
+		specs, size := many(rapid.IntRange(41, 120).Draw(t, "tools")),
+			rapid.SampledFrom([]int{0, 600, 3000, 30_000}).Draw(t, "window")
 		names := rapid.SliceOf(rapid.SampledFrom(append(named(specs), "gone")))
-		l := &runner{Setup: Setup{Model: windowed(size), Specs: specs, Named: names.Draw(t, "named"), Forced: "tool_7"}, offer: newOffer(specs, size, "")}
+		l := &runner{Setup: Setup{Model: windowed(size), Specs: specs, Named: names.Draw(t, "named"), Forced: "tool_7"},
+			offer: newOffer(specs, size, "")}
 		l.offer.found = names.Draw(t, "found")
 		for _, name := range names.Draw(t, "used") {
 			l.history = append(l.history, llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{Name: name}}})
@@ -109,7 +116,10 @@ func TestWhatIsOfferedOfManyToolsFitsItsBudget(t *testing.T) {
 		if len(got) > MaxOffered || size > 0 && cost > size/offerShare {
 			t.Fatalf("%d tools of %d tokens", len(got), cost)
 		}
-		if !slices.IsSortedFunc(got, func(a, b string) int { return slices.Index(named(specs), a) - slices.Index(named(specs), b) }) {
+		if !slices.IsSortedFunc(got, func(a, b string) int {
+			return slices.Index(named(specs),
+				a) - slices.Index(named(specs), b)
+		}) {
 			t.Fatalf("out of order: %v", got)
 		}
 	})

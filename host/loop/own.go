@@ -53,5 +53,6 @@ func wrong(format string, args ...any) tool.Result {
 // noThought answers a call of think that holds no thought; the others are shown as
 // reasoning and never get here.
 func (*runner) noThought(context.Context, tool.Invocation) (tool.Result, error) {
-	return wrong(`There was no thought in it. Write one, or go on, for example {"thought": "First I need the date."}.`), nil
+	return wrong(`There was no thought in it. Write one, or go on, for example {"thought": "First I need the date."}.`),
+		nil
 }

@@ -64,7 +64,8 @@ func (l *runner) recall(ctx context.Context, in tool.Invocation) (tool.Result, e
 	r := results[i]
 	all := utf8.RuneCountInString(r.Text)
 	if args.Offset < 0 || args.Offset >= max(all, 1) {
-		return wrong("The result %s has %s characters; an offset is from 0 to %d.", r.Handle, window.Grouped(all), max(all-1, 0)), nil
+		return wrong("The result %s has %s characters; an offset is from 0 to %d.", r.Handle, window.Grouped(all),
+			max(all-1, 0)), nil
 	}
 	room := recallTokens
 	if tokens := l.contextTokens(); tokens > 0 {
@@ -76,7 +77,8 @@ func (l *runner) recall(ctx context.Context, in tool.Invocation) (tool.Result, e
 	rest := r.Text[byteAt(r.Text, args.Offset):]
 	part := window.Prefix(rest, room)
 	end := args.Offset + utf8.RuneCountInString(part)
-	head := fmt.Sprintf("[%s: result of %s, %s characters, from offset %d to %d.", r.Handle, r.Tool, window.Grouped(all), args.Offset, end)
+	head := fmt.Sprintf("[%s: result of %s, %s characters, from offset %d to %d.", r.Handle, r.Tool,
+		window.Grouped(all), args.Offset, end)
 	if end < all {
 		head += fmt.Sprintf(" It goes on at offset %d.", end)
 	}
@@ -102,7 +104,8 @@ func noHandle(asked string, results []window.Result) tool.Result {
 		names = append(names, fmt.Sprintf("%s (%s)", r.Handle, r.Tool))
 	}
 	if more := len(results) - len(names); more > 0 {
-		return wrong("There is no result %q. The results are r1 to %s; the last are: %s.", headOf(asked, 20), results[len(results)-1].Handle, strings.Join(names, ", "))
+		return wrong("There is no result %q. The results are r1 to %s; the last are: %s.", headOf(asked, 20),
+			results[len(results)-1].Handle, strings.Join(names, ", "))
 	}
 	return wrong("There is no result %q. The results are: %s.", headOf(asked, 20), strings.Join(names, ", "))
 }
@@ -128,7 +131,9 @@ func byteAt(text string, offset int) int {
 
 // passages shows what stands around the matches of a pattern from an offset on, as
 // many as there is room for.
-func (l *runner) passages(ctx context.Context, r window.Result, offset int, expr string, room int) (tool.Result, error) {
+func (l *runner) passages(
+	ctx context.Context, r window.Result, offset int, expr string, room int,
+) (tool.Result, error) {
 	if utf8.RuneCountInString(expr) > maxPatternRunes {
 		return wrong("The pattern is longer than %d characters. Look for something shorter.", maxPatternRunes), nil
 	}
@@ -144,7 +149,8 @@ func (l *runner) passages(ctx context.Context, r window.Result, offset int, expr
 	case len(found) == 0 && cut:
 		return wrong("The search took too long and was ended. Look for a few words, without repeats."), nil
 	case len(found) == 0:
-		return tool.Result{Text: fmt.Sprintf("[%s: result of %s: nothing from offset %d on matches %q.]", r.Handle, r.Tool, offset, expr)}, nil
+		return tool.Result{Text: fmt.Sprintf("[%s: result of %s: nothing from offset %d on matches %q.]", r.Handle,
+			r.Tool, offset, expr)}, nil
 	}
 	var b strings.Builder
 	shown, near := 0, min(around, room)
@@ -157,7 +163,8 @@ func (l *runner) passages(ctx context.Context, r window.Result, offset int, expr
 		fmt.Fprintf(&b, "\n[offset %d]\n%s", utf8.RuneCountInString(r.Text[:from]), window.Prefix(text, room))
 		shown += n
 	}
-	head := fmt.Sprintf("[%s: result of %s: the passages around %d of %d matches of %q.", r.Handle, r.Tool, shown, len(found), expr)
+	head := fmt.Sprintf("[%s: result of %s: the passages around %d of %d matches of %q.", r.Handle, r.Tool, shown,
+		len(found), expr)
 	if shown < len(found) {
 		head += fmt.Sprintf(" Those that follow: offset %d.", utf8.RuneCountInString(r.Text[:found[shown][0]]))
 	} else if cut {

@@ -28,8 +28,10 @@ func (l *runner) researchSpec() tool.Spec {
 		ID:    tool.OwnID(tool.ResearchAgent),
 		Name:  tool.ResearchAgent,
 		Title: "Research",
-		Description: "Hands one task to an agent that works on it alone with your other tools and reports what it found, with its sources. " +
-			"It does not see this conversation: write all that it needs to know into the task. Call it several times at once for parts that do not depend on each other.",
+		Description: "Hands one task to an agent that works on it alone with your other tools and reports what it " +
+			"found, with its sources. " +
+			"It does not see this conversation: write all that it needs to know into the task. Call it several times " +
+			"at once for parts that do not depend on each other.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"task":{"type":"string","description":"What to find out, complete in itself."}},"required":["task"]}`),
 		Concurrency: parallelAgents,
 	}
@@ -71,8 +73,10 @@ func (l *runner) research(ctx context.Context, in tool.Invocation) (tool.Result,
 	defer blocks.end() // where a panic leaves some open
 	emit := packet.NewEmitter(blocks, 0)
 	result := start(ctx, Setup{
-		Model: l.Model, System: window.Research(l.Now(), l.Specs), History: []llm.Message{{Role: llm.RoleUser, Text: args.Task}},
-		Specs: l.Specs, Met: in.Met, Runner: l.plugins.Inside(in.CallID, emit), NoServerTools: l.NoServerTools, Named: l.Named,
+		Model: l.Model, System: window.Research(l.Now(), l.Specs),
+		History: []llm.Message{{Role: llm.RoleUser, Text: args.Task}},
+		Specs:   l.Specs, Met: in.Met, Runner: l.plugins.Inside(in.CallID, emit), NoServerTools: l.NoServerTools,
+		Named:     l.Named,
 		MaxCycles: researchCycles, Documents: l.Documents, Emit: emit, Now: l.Now,
 	}, l)
 	l.take(result)
@@ -109,7 +113,8 @@ func reported(r Result) tool.Result {
 	case r.Reason == packet.StopCompleted:
 	case r.Error != nil:
 		out.Failure = &tool.Failure{Kind: tool.FailureFailed, Message: "The agent could not finish: " + r.Error.Message}
-		out.Text = strings.TrimSpace("The agent could not finish: " + r.Error.Message + "\nDo without it, or give it a smaller task.\n\n" + out.Text)
+		out.Text = strings.TrimSpace("The agent could not finish: " + r.Error.Message +
+			"\nDo without it, or give it a smaller task.\n\n" + out.Text)
 	default:
 		out.Failure = &tool.Failure{Kind: tool.FailureFailed, Message: "The agent was stopped."}
 		out.Text = strings.TrimSpace("The agent was stopped.\n\n" + out.Text)

@@ -25,15 +25,18 @@ func answered(t *testing.T, model llm.Model, tools ...tool.Tool) ([]packet.Packe
 	t.Helper()
 	log := journal.New("r_1", 1)
 	var n atomic.Int64
-	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "m"}}})
+	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u",
+		Responses: []packet.Response{{MessageID: "m", Model: "m"}}})
 	emit, documents := packet.NewEmitter(log, 0), cite.NewDocuments(nil)
 	var specs []tool.Spec
 	for _, tl := range tools {
 		specs = append(specs, tl.Spec())
 	}
 	result := loop.Run(t.Context(), loop.Setup{
-		Model: model, History: []llm.Message{{Role: llm.RoleUser, Text: "q"}}, Specs: specs, Research: true, Documents: documents, Emit: emit, Now: time.Now,
-		Runner: toolrun.New(toolrun.Config{Tools: tools, Refs: toolrun.NewRefs(0), Documents: documents, Emit: emit, Now: time.Now,
+		Model: model, History: []llm.Message{{Role: llm.RoleUser, Text: "q"}}, Specs: specs, Research: true,
+		Documents: documents, Emit: emit, Now: time.Now,
+		Runner: toolrun.New(toolrun.Config{Tools: tools, Refs: toolrun.NewRefs(0), Documents: documents, Emit: emit,
+			Now:   time.Now,
 			NewID: func() string { return fmt.Sprintf("c%d", n.Add(1)) }}),
 	})
 	emit.Emit(packet.At(0, 0), packet.Stop{Reason: result.Reason})
@@ -56,7 +59,8 @@ func used(tokens int64) llm.Event { return llm.Usage{InputTokens: tokens, Output
 func TestWhatAnAgentUsesAndCallsCountsForTheAnswer(t *testing.T) {
 	var asked []llm.Request
 	model := searching{steps: [][]llm.Event{
-		{llm.ToolCallDelta{Name: tool.ResearchAgent, ArgumentsDelta: `{"task":"look"}`}, used(1), llm.Finish{Reason: llm.FinishToolCalls}},
+		{llm.ToolCallDelta{Name: tool.ResearchAgent, ArgumentsDelta: `{"task":"look"}`}, used(1),
+			llm.Finish{Reason: llm.FinishToolCalls}},
 		{llm.ToolCallDelta{Name: "mail", ArgumentsDelta: `{}`}, used(10), llm.Finish{Reason: llm.FinishToolCalls}},
 		{llm.Text{Delta: "Found."}, used(100), llm.Finish{Reason: llm.FinishStop}},
 		{llm.Text{Delta: "Done."}, used(1000), llm.Finish{Reason: llm.FinishStop}},
@@ -71,7 +75,8 @@ func TestWhatAnAgentUsesAndCallsCountsForTheAnswer(t *testing.T) {
 	if len(result.Steps) != 2 || result.Steps[0].Calls[0].Text != "Found." {
 		t.Errorf("steps: %+v", result.Steps)
 	}
-	if len(asked[1].Messages) != 2 || !strings.Contains(asked[1].Messages[0].Text, "research agent") || asked[1].Messages[1].Text != "look" {
+	if len(asked[1].Messages) != 2 || !strings.Contains(asked[1].Messages[0].Text, "research agent") ||
+		asked[1].Messages[1].Text != "look" {
 		t.Errorf("the agent was asked with %+v", asked[1].Messages)
 	}
 	for i, want := range [][]string{{"mail", tool.ResearchAgent}, {"mail"}, {"mail"}, {"mail", tool.ResearchAgent}} {
@@ -89,18 +94,24 @@ func TestWhatAnAgentUsesAndCallsCountsForTheAnswer(t *testing.T) {
 // provider's search could still be used.
 func TestPrivateDataAndStrangersMeetAcrossAgents(t *testing.T) {
 	answer := []llm.Event{llm.Text{Delta: "Done."}, llm.Finish{Reason: llm.FinishStop}}
-	agent := []llm.Event{llm.ToolCallDelta{Name: tool.ResearchAgent, ArgumentsDelta: `{"task":"look"}`}, llm.Finish{Reason: llm.FinishToolCalls}}
-	served := []llm.Event{llm.ServerTool{Name: "web_search"}, llm.Text{Delta: "Found."}, llm.Finish{Reason: llm.FinishStop}}
+	agent := []llm.Event{llm.ToolCallDelta{Name: tool.ResearchAgent, ArgumentsDelta: `{"task":"look"}`},
+		llm.Finish{Reason: llm.FinishToolCalls}}
+	served := []llm.Event{llm.ServerTool{Name: "web_search"}, llm.Text{Delta: "Found."},
+		llm.Finish{Reason: llm.FinishStop}}
 	for name, tc := range map[string]struct {
 		steps [][]llm.Event
 		tools []tool.Tool
 		want  []bool
 	}{
-		"what the answer met holds inside": {[][]llm.Event{call("mail"), call("page"), agent, answer, answer}, []tool.Tool{labelled{"mail", tool.LabelPrivateData}, labelled{"page", tool.LabelUntrustedContent}},
+		"what the answer met holds inside": {[][]llm.Event{call("mail"), call("page"), agent, answer, answer},
+			[]tool.Tool{labelled{"mail", tool.LabelPrivateData}, labelled{"page", tool.LabelUntrustedContent}},
 			[]bool{false, false, true, true, true}},
-		"what an agent may have met holds outside": {[][]llm.Event{agent, answer, answer}, []tool.Tool{labelled{"mail", tool.LabelPrivateData}}, []bool{false, false, true}},
-		"a search inside holds outside":            {[][]llm.Event{agent, served, call("mail"), answer}, []tool.Tool{labelled{"mail", tool.LabelPrivateData}}, []bool{false, false, true, true}},
-		"without private data it stays":            {[][]llm.Event{agent, served, call("page"), answer}, []tool.Tool{labelled{"page", tool.LabelUntrustedContent}}, []bool{false, false, false, false}},
+		"what an agent may have met holds outside": {[][]llm.Event{agent, answer, answer},
+			[]tool.Tool{labelled{"mail", tool.LabelPrivateData}}, []bool{false, false, true}},
+		"a search inside holds outside": {[][]llm.Event{agent, served, call("mail"), answer},
+			[]tool.Tool{labelled{"mail", tool.LabelPrivateData}}, []bool{false, false, true, true}},
+		"without private data it stays": {[][]llm.Event{agent, served, call("page"), answer},
+			[]tool.Tool{labelled{"page", tool.LabelUntrustedContent}}, []bool{false, false, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []llm.Request
@@ -138,7 +149,8 @@ func (m panicking) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ev
 func TestAPanicInsideAnAgentCostsItsCallAndClosesItsBlocks(t *testing.T) {
 	var asked []llm.Request
 	packets, result := answered(t, panicking{searching{[][]llm.Event{
-		{llm.ToolCallDelta{Name: tool.ResearchAgent, ArgumentsDelta: `{"task":"look"}`}, llm.Finish{Reason: llm.FinishToolCalls}}, nil,
+		{llm.ToolCallDelta{Name: tool.ResearchAgent, ArgumentsDelta: `{"task":"look"}`},
+			llm.Finish{Reason: llm.FinishToolCalls}}, nil,
 		{llm.Text{Delta: "Done."}, llm.Finish{Reason: llm.FinishStop}},
 	}, &asked, true}}, labelled{"mail", tool.LabelPrivateData})
 	if result.Reason != packet.StopCompleted || result.Text != "Done." || !result.Steps[0].Calls[0].Failed() {

@@ -53,10 +53,13 @@ func ruledBy(t *testing.T, change func(*loop.Setup), tools []tool.Tool, steps ..
 	var out outcome
 	var n atomic.Int64
 	log := journal.New("r_1", 1)
-	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "m"}}})
+	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u",
+		Responses: []packet.Response{{MessageID: "m", Model: "m"}}})
 	emit, documents := packet.NewEmitter(log, 0), cite.NewDocuments(nil)
-	setup := loop.Setup{Model: searching{steps, &out.asked, true}, System: "S", History: []llm.Message{{Role: llm.RoleUser, Text: "q"}}, Documents: documents, Emit: emit, Now: time.Now,
-		Runner: toolrun.New(toolrun.Config{Tools: tools, Refs: toolrun.NewRefs(0), Documents: documents, Emit: emit, Now: time.Now,
+	setup := loop.Setup{Model: searching{steps, &out.asked, true}, System: "S",
+		History: []llm.Message{{Role: llm.RoleUser, Text: "q"}}, Documents: documents, Emit: emit, Now: time.Now,
+		Runner: toolrun.New(toolrun.Config{Tools: tools, Refs: toolrun.NewRefs(0), Documents: documents, Emit: emit,
+			Now:   time.Now,
 			NewID: func() string { return fmt.Sprintf("c%d", n.Add(1)) }})}
 	for _, tl := range tools {
 		setup.Specs = append(setup.Specs, tl.Spec())
@@ -101,7 +104,8 @@ var mail = []tool.Tool{labelled{"mail", tool.LabelPrivateData}}
 
 func TestWithoutALimitThereAreSixCyclesAndTheLastHasNoTools(t *testing.T) {
 	o := ruled(t, nil, mail, call("mail"), call("mail"), call("mail"), call("mail"), call("mail"), text("End."))
-	if want := slices.Concat(slices.Repeat([]llm.Choice{llm.ChoiceAuto}, loop.DefaultMaxCycles-1), []llm.Choice{llm.ChoiceNone}); !slices.Equal(o.choices(), want) {
+	if want := slices.Concat(slices.Repeat([]llm.Choice{llm.ChoiceAuto}, loop.DefaultMaxCycles-1),
+		[]llm.Choice{llm.ChoiceNone}); !slices.Equal(o.choices(), want) {
 		t.Errorf("choices %v", o.choices())
 	}
 	if last := o.asked[5]; len(last.Tools) != 0 || len(last.Withheld) != 1 {
@@ -113,18 +117,22 @@ func TestWithoutALimitThereAreSixCyclesAndTheLastHasNoTools(t *testing.T) {
 }
 
 func TestAForcedToolIsRequiredAloneAndOnce(t *testing.T) {
-	o := ruled(t, func(s *loop.Setup) { s.Forced = "page" }, append(mail, labelled{"page", ""}), call("page"), text("End."))
+	o := ruled(t, func(s *loop.Setup) { s.Forced = "page" }, append(mail, labelled{"page", ""}), call("page"),
+		text("End."))
 	if !slices.Equal(o.choices(), []llm.Choice{llm.ChoiceRequired, llm.ChoiceAuto}) {
 		t.Errorf("choices %v", o.choices())
 	}
-	if first := o.asked[0]; len(first.Tools) != 1 || first.Tools[0].Name != "page" || len(first.Withheld) != 1 || len(o.asked[1].Tools) != 2 {
+	if first := o.asked[0]; len(first.Tools) != 1 || first.Tools[0].Name != "page" || len(first.Withheld) != 1 ||
+		len(o.asked[1].Tools) != 2 {
 		t.Errorf("offered %v, then %v", first.Tools, o.asked[1].Tools)
 	}
 }
 
 func TestAForcedToolThatIsNotUsedIsToldOnceAndThenFree(t *testing.T) {
-	o := ruled(t, func(s *loop.Setup) { s.Forced = "mail" }, mail, said{llm.Finish{Reason: llm.FinishStop}}, text("End."))
-	if !slices.Equal(o.choices(), []llm.Choice{llm.ChoiceRequired, llm.ChoiceAuto}) || !slices.Equal(o.notices(), []packet.Code{packet.CodeForcedToolUnused}) {
+	o := ruled(t, func(s *loop.Setup) { s.Forced = "mail" }, mail, said{llm.Finish{Reason: llm.FinishStop}},
+		text("End."))
+	if !slices.Equal(o.choices(), []llm.Choice{llm.ChoiceRequired, llm.ChoiceAuto}) ||
+		!slices.Equal(o.notices(), []packet.Code{packet.CodeForcedToolUnused}) {
 		t.Errorf("choices %v, notices %v", o.choices(), o.notices())
 	}
 }
@@ -148,8 +156,11 @@ func TestAfterAToolThatStopsTheLoopThereAreNoTools(t *testing.T) {
 // TestAReminderStandsLastInTheNextRequestOnly: what is before it is sent again as it
 // was, so that what a provider or a server keeps of it can be used.
 func TestAReminderStandsLastInTheNextRequestOnly(t *testing.T) {
-	o := ruled(t, func(s *loop.Setup) { s.MaxCycles = 4 }, []tool.Tool{reminding{labelled{"mail", ""}}, labelled{"page", ""}},
-		said{llm.ToolCallDelta{Name: "mail", ArgumentsDelta: "{}"}, llm.ToolCallDelta{Index: 1, Name: "mail", ArgumentsDelta: "{}"}, llm.Finish{Reason: llm.FinishToolCalls}}, call("page"), text("End."))
+	o := ruled(t, func(s *loop.Setup) { s.MaxCycles = 4 },
+		[]tool.Tool{reminding{labelled{"mail", ""}}, labelled{"page", ""}},
+		said{llm.ToolCallDelta{Name: "mail", ArgumentsDelta: "{}"},
+			llm.ToolCallDelta{Index: 1, Name: "mail", ArgumentsDelta: "{}"}, llm.Finish{Reason: llm.FinishToolCalls}},
+		call("page"), text("End."))
 	var got []bool
 	var before []llm.Message
 	for n, r := range o.asked {
@@ -180,13 +191,15 @@ func (r reminding) Spec() tool.Spec {
 func TestCallsUnderNoneAreNeverRunAndAskedAboutOnce(t *testing.T) {
 	one := func(s *loop.Setup) { s.MaxCycles = 1 }
 	o := ruled(t, one, mail, call("mail"), call("mail"))
-	if o.Reason != packet.StopError || o.Error.Code != packet.CodeEmptyAnswer || len(o.Steps[0].Calls)+len(o.Steps[1].Calls) != 0 {
+	if o.Reason != packet.StopError || o.Error.Code != packet.CodeEmptyAnswer ||
+		len(o.Steps[0].Calls)+len(o.Steps[1].Calls) != 0 {
 		t.Errorf("%+v", o.Result)
 	}
 	if last := o.asked[1].Messages; last[len(last)-1].Text != window.NoTools {
 		t.Errorf("the second request ends with %q", last[len(last)-1].Text)
 	}
-	o = ruled(t, one, mail, said{llm.Text{Delta: `Yes. <tool_call>{"name":"mail","arguments":{}}</tool_call>`}, llm.Finish{Reason: llm.FinishStop}})
+	o = ruled(t, one, mail, said{llm.Text{Delta: `Yes. <tool_call>{"name":"mail","arguments":{}}</tool_call>`},
+		llm.Finish{Reason: llm.FinishStop}})
 	if o.Reason != packet.StopCompleted || strings.TrimSpace(o.Text) != "Yes." {
 		t.Errorf("%+v", o.Result)
 	}
@@ -211,10 +224,13 @@ func TestARepairIsOfferedTwiceCountsAsACycleAndNeverFollowsTheLast(t *testing.T)
 }
 
 func TestEachCallHasOneResultAndNarrationStaysInHistory(t *testing.T) {
-	o := ruled(t, nil, mail, said{llm.Text{Delta: "I look."}, llm.ToolCallDelta{Name: "mail", ArgumentsDelta: "{}"}, llm.ToolCallDelta{Index: 1, Name: "gone"},
-		llm.ToolCallDelta{Index: 2, Name: "mail", ArgumentsDelta: "["}, llm.Finish{Reason: llm.FinishToolCalls}}, text("End."))
+	o := ruled(t, nil, mail, said{llm.Text{Delta: "I look."}, llm.ToolCallDelta{Name: "mail", ArgumentsDelta: "{}"},
+		llm.ToolCallDelta{Index: 1, Name: "gone"},
+		llm.ToolCallDelta{Index: 2, Name: "mail", ArgumentsDelta: "["}, llm.Finish{Reason: llm.FinishToolCalls}},
+		text("End."))
 	history := o.asked[1].Messages
-	if p := unanswered(history[1:]); p != "" || len(history) != 6 || history[2].Text != "I look." || len(history[2].ToolCalls) != 3 {
+	if p := unanswered(history[1:]); p != "" || len(history) != 6 || history[2].Text != "I look." ||
+		len(history[2].ToolCalls) != 3 {
 		t.Errorf("%s: %+v", p, history)
 	}
 }
@@ -226,16 +242,22 @@ func TestEmptyAnswersAreClassified(t *testing.T) {
 		retry bool
 		says  string
 	}{
-		"empty":                      {said{llm.Finish{Reason: llm.FinishStop}}, packet.CodeEmptyAnswer, true, "without an answer"},
-		"only thoughts":              {said{llm.Reasoning{Delta: "hm"}, llm.Finish{Reason: llm.FinishStop}}, packet.CodeEmptyAnswer, true, "was thinking and ended"},
-		"only blanks":                {said{llm.Text{Delta: " \n"}, llm.Finish{Reason: llm.FinishStop}}, packet.CodeEmptyAnswer, true, "without an answer"},
-		"out of budget":              {said{llm.Finish{Reason: llm.FinishLength}}, packet.CodeOutOfBudget, true, "used up its output"},
-		"out of budget in a thought": {said{llm.Reasoning{Delta: "hm"}, llm.Finish{Reason: llm.FinishLength}}, packet.CodeOutOfBudget, true, "while it was thinking"},
-		"refused":                    {said{llm.Finish{Reason: llm.FinishFiltered}}, packet.CodeRefused, false, "declined"},
+		"empty": {said{llm.Finish{Reason: llm.FinishStop}}, packet.CodeEmptyAnswer, true,
+			"without an answer"},
+		"only thoughts": {said{llm.Reasoning{Delta: "hm"}, llm.Finish{Reason: llm.FinishStop}},
+			packet.CodeEmptyAnswer, true, "was thinking and ended"},
+		"only blanks": {said{llm.Text{Delta: " \n"}, llm.Finish{Reason: llm.FinishStop}},
+			packet.CodeEmptyAnswer, true, "without an answer"},
+		"out of budget": {said{llm.Finish{Reason: llm.FinishLength}}, packet.CodeOutOfBudget, true,
+			"used up its output"},
+		"out of budget in a thought": {said{llm.Reasoning{Delta: "hm"}, llm.Finish{Reason: llm.FinishLength}},
+			packet.CodeOutOfBudget, true, "while it was thinking"},
+		"refused": {said{llm.Finish{Reason: llm.FinishFiltered}}, packet.CodeRefused, false, "declined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := ruled(t, nil, mail, tc.step)
-			if o.Reason != packet.StopError || o.Error.Code != tc.code || o.Error.Retryable != tc.retry || !strings.Contains(o.Error.Message, tc.says) {
+			if o.Reason != packet.StopError || o.Error.Code != tc.code || o.Error.Retryable != tc.retry ||
+				!strings.Contains(o.Error.Message, tc.says) {
 				t.Errorf("%s %+v", o.Reason, o.Error)
 			}
 		})
@@ -245,7 +267,8 @@ func TestEmptyAnswersAreClassified(t *testing.T) {
 func TestUsageIsSummedOverTheSteps(t *testing.T) {
 	first := append(said{llm.Usage{InputTokens: 3, OutputTokens: 5, CachedTokens: 7, Cost: 0.5}}, call("mail")...)
 	last := append(said{llm.Usage{InputTokens: 30, OutputTokens: 50, CachedTokens: 70, Cost: 0.25}}, text("End.")...)
-	if got := ruled(t, nil, mail, first, last).Usage; got != (llm.Usage{InputTokens: 33, OutputTokens: 55, CachedTokens: 77, Cost: 0.75}) {
+	if got := ruled(t, nil, mail, first, last).Usage; got != (llm.Usage{InputTokens: 33, OutputTokens: 55,
+		CachedTokens: 77, Cost: 0.75}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -256,7 +279,8 @@ func TestCallsBeyondThoseOfOneStepAreToldToBothSides(t *testing.T) {
 		many = append(many, llm.ToolCallDelta{Index: i, Name: "mail", ArgumentsDelta: fmt.Sprintf(`{"n":%d}`, i)})
 	}
 	o := ruled(t, nil, mail, append(many, llm.Finish{Reason: llm.FinishToolCalls}), text("End."))
-	if len(o.Steps[0].Calls) != 64 || !slices.Equal(o.notices(), []packet.Code{packet.CodeTooManyCalls}) || !strings.HasSuffix(o.asked[1].Messages[len(o.asked[1].Messages)-1].Text, "Ask for fewer.") {
+	if len(o.Steps[0].Calls) != 64 || !slices.Equal(o.notices(), []packet.Code{packet.CodeTooManyCalls}) ||
+		!strings.HasSuffix(o.asked[1].Messages[len(o.asked[1].Messages)-1].Text, "Ask for fewer.") {
 		t.Errorf("%d calls, notices %v", len(o.Steps[0].Calls), o.notices())
 	}
 }
@@ -277,7 +301,8 @@ func TestHeldCallsRunFirstWhenTheirAnswerIsTaken(t *testing.T) {
 		s.History = append(s.History, llm.Message{Role: llm.RoleAssistant, Text: "Half"})
 	}, mail, text("End."))
 	got := o.asked[0].Messages
-	if len(got) != 6 || got[3].Text != window.Selected || got[5].Role != llm.RoleTool || len(o.Steps) != 2 || o.Steps[0].Calls[0].Outcome != packet.OutcomeOK {
+	if len(got) != 6 || got[3].Text != window.Selected || got[5].Role != llm.RoleTool || len(o.Steps) != 2 ||
+		o.Steps[0].Calls[0].Outcome != packet.OutcomeOK {
 		t.Errorf("%+v", got)
 	}
 }

@@ -57,7 +57,8 @@ func call(name string) []llm.Event {
 // TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet looks at each
 // request: whether the search could still be used.
 func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.T) {
-	searched := []llm.Event{llm.ServerTool{Name: "web_search"}, llm.ToolCallDelta{Name: "mail", ArgumentsDelta: "{}"}, llm.Finish{Reason: llm.FinishToolCalls}}
+	searched := []llm.Event{llm.ServerTool{Name: "web_search"}, llm.ToolCallDelta{Name: "mail", ArgumentsDelta: "{}"},
+		llm.Finish{Reason: llm.FinishToolCalls}}
 	answer := []llm.Event{llm.Text{Delta: "Done."}, llm.Finish{Reason: llm.FinishStop}}
 	for name, tc := range map[string]struct {
 		steps   [][]llm.Event
@@ -67,13 +68,18 @@ func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.
 		want    []bool
 		notices int
 	}{
-		"private data alone":            {steps: [][]llm.Event{call("mail"), answer}, want: []bool{false, false}},
-		"strangers alone":               {steps: [][]llm.Event{call("page"), answer}, want: []bool{false, false}},
-		"both by tools":                 {steps: [][]llm.Event{call("mail"), call("page"), call("page"), answer}, want: []bool{false, false, true, true}, notices: 1},
-		"its own search and a tool":     {steps: [][]llm.Event{searched, answer}, want: []bool{false, true}, notices: 1},
-		"private data of an old answer": {steps: [][]llm.Event{call("page"), answer}, met: []string{tool.LabelPrivateData}, want: []bool{false, true}, notices: 1},
-		"not allowed from the start":    {steps: [][]llm.Event{call("mail"), call("page"), answer}, barred: true, want: []bool{true, true, true}},
-		"a model without a search":      {steps: [][]llm.Event{call("mail"), call("page"), answer}, plain: true, want: []bool{false, false, false}},
+		"private data alone": {steps: [][]llm.Event{call("mail"), answer}, want: []bool{false, false}},
+		"strangers alone":    {steps: [][]llm.Event{call("page"), answer}, want: []bool{false, false}},
+		"both by tools": {steps: [][]llm.Event{call("mail"), call("page"), call("page"), answer},
+			want: []bool{false, false, true, true}, notices: 1},
+		"its own search and a tool": {steps: [][]llm.Event{searched, answer}, want: []bool{false, true},
+			notices: 1},
+		"private data of an old answer": {steps: [][]llm.Event{call("page"), answer},
+			met: []string{tool.LabelPrivateData}, want: []bool{false, true}, notices: 1},
+		"not allowed from the start": {steps: [][]llm.Event{call("mail"), call("page"), answer}, barred: true,
+			want: []bool{true, true, true}},
+		"a model without a search": {steps: [][]llm.Event{call("mail"), call("page"), answer}, plain: true,
+			want: []bool{false, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []llm.Request
@@ -81,11 +87,14 @@ func TestTheProvidersSearchIsWithdrawnOncePrivateDataAndStrangersMet(t *testing.
 			emit := packet.NewEmitter(log, 0)
 			now := func() time.Time { return time.Unix(0, 0) }
 			tools := []tool.Tool{labelled{"mail", tool.LabelPrivateData}, labelled{"page", tool.LabelUntrustedContent}}
-			runner := toolrun.New(toolrun.Config{Tools: tools, Refs: toolrun.NewRefs(0), Documents: cite.NewDocuments(nil), Emit: emit, Now: now,
+			runner := toolrun.New(toolrun.Config{Tools: tools, Refs: toolrun.NewRefs(0),
+				Documents: cite.NewDocuments(nil), Emit: emit, Now: now,
 				NewID: func() string { n++; return fmt.Sprintf("c%d", n) }})
 			history := []llm.Message{{Role: llm.RoleUser, Text: "q"}}
-			result := loop.Run(t.Context(), loop.Setup{Model: searching{tc.steps, &asked, tc.plain}, History: history, Met: tc.met, Runner: runner, NoServerTools: tc.barred,
-				Specs: []tool.Spec{tools[0].Spec(), tools[1].Spec()}, Documents: cite.NewDocuments(nil), Emit: emit, Now: now})
+			result := loop.Run(t.Context(), loop.Setup{Model: searching{tc.steps, &asked, tc.plain}, History: history,
+				Met: tc.met, Runner: runner, NoServerTools: tc.barred,
+				Specs: []tool.Spec{tools[0].Spec(), tools[1].Spec()}, Documents: cite.NewDocuments(nil), Emit: emit,
+				Now: now})
 			log.Close()
 			if result.Reason != packet.StopCompleted {
 				t.Fatalf("%+v", result)
@@ -121,8 +130,10 @@ func TestAProviderMaySearchWhereThereIsNoTool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var asked []llm.Request
 			log := journal.New("r_1", 1)
-			loop.Run(t.Context(), loop.Setup{Model: searching{[][]llm.Event{answer}, &asked, tc.plain}, History: []llm.Message{{Role: llm.RoleUser, Text: "q"}},
-				NoServerTools: tc.barred, MaxCycles: tc.cycles, Documents: cite.NewDocuments(nil), Emit: packet.NewEmitter(log, 0), Now: func() time.Time { return time.Unix(0, 0) }})
+			loop.Run(t.Context(), loop.Setup{Model: searching{[][]llm.Event{answer}, &asked, tc.plain},
+				History:       []llm.Message{{Role: llm.RoleUser, Text: "q"}},
+				NoServerTools: tc.barred, MaxCycles: tc.cycles, Documents: cite.NewDocuments(nil),
+				Emit: packet.NewEmitter(log, 0), Now: func() time.Time { return time.Unix(0, 0) }})
 			log.Close()
 			if len(asked) != 1 || asked[0].Choice != tc.want {
 				t.Errorf("asked %+v, want the choice %s", asked, tc.want)
@@ -165,9 +176,12 @@ func TestAModelIsPreparedBeforeItsWindowIsFilled(t *testing.T) {
 	window := 0
 	log := journal.New("r_1", 1)
 	long := llm.Message{Role: llm.RoleUser, Text: string(make([]byte, 3000))}
-	model := preparing{searching{[][]llm.Event{{llm.Text{Delta: "Yes."}, llm.Finish{Reason: llm.FinishStop}}}, &asked, true}, &window}
-	loop.Run(t.Context(), loop.Setup{Model: model, History: []llm.Message{long, {Role: llm.RoleAssistant, Text: "a"}, {Role: llm.RoleUser, Text: "q"}},
-		Documents: cite.NewDocuments(nil), Emit: packet.NewEmitter(log, 0), Now: func() time.Time { return time.Unix(0, 0) }})
+	model := preparing{searching{[][]llm.Event{{llm.Text{Delta: "Yes."}, llm.Finish{Reason: llm.FinishStop}}}, &asked,
+		true}, &window}
+	loop.Run(t.Context(), loop.Setup{Model: model,
+		History:   []llm.Message{long, {Role: llm.RoleAssistant, Text: "a"}, {Role: llm.RoleUser, Text: "q"}},
+		Documents: cite.NewDocuments(nil), Emit: packet.NewEmitter(log, 0),
+		Now: func() time.Time { return time.Unix(0, 0) }})
 	log.Close()
 	if len(asked) != 1 || len(asked[0].Messages) != 1 || asked[0].Messages[0].Text != "q" {
 		t.Errorf("asked %d times with %d messages", len(asked), len(asked[0].Messages))

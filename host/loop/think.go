@@ -18,7 +18,8 @@ var thinkSpec = tool.Spec{
 	ID:    tool.OwnID(tool.Think),
 	Name:  tool.Think,
 	Title: "Think",
-	Description: "A place to think before you go on: weigh what you know, plan the next calls, check a result. It looks nothing up and changes nothing. " +
+	Description: "A place to think before you go on: weigh what you know, plan the next calls, check a result. It " +
+		"looks nothing up and changes nothing. " +
 		"Use it for what takes several steps, not for a simple question.",
 	InputSchema: json.RawMessage(`{"type":"object","properties":{"thought":{"type":"string"}},"required":["thought"]}`),
 }
@@ -50,7 +51,8 @@ func (l *runner) think(calls []step.Call) (done []toolrun.Done, rest []step.Call
 		l.Emit.Emit(at, packet.ReasoningDelta{Reasoning: text})
 		l.Emit.Emit(at, packet.ReasoningDone{})
 		l.turn++
-		done = append(done, toolrun.Done{CallID: l.Runner.NewCallID(), Name: c.Name, Arguments: c.Arguments, Text: noted, Outcome: packet.OutcomeOK})
+		done = append(done, toolrun.Done{CallID: l.Runner.NewCallID(), Name: c.Name, Arguments: c.Arguments,
+			Text: noted, Outcome: packet.OutcomeOK})
 	}
 	return done, rest
 }

@@ -52,10 +52,13 @@ func TestAWindowThatIsSmallerThanKnownIsLearnedFromTheEndpoint(t *testing.T) {
 		reason         packet.StopReason
 		notices        []packet.Code
 	}{
-		"all fits":                 {takes: 9000, reason: packet.StopCompleted},
-		"once too long":            {takes: 1900, refused: 1, reason: packet.StopCompleted, notices: []packet.Code{packet.CodeResultsLeftOut}},
-		"twice too long":           {takes: 600, refused: 2, reason: packet.StopCompleted, notices: []packet.Code{packet.CodeResultsLeftOut}},
-		"too long to the end":      {takes: 100, refused: 4, reason: packet.StopError, notices: []packet.Code{packet.CodeResultsLeftOut}},
+		"all fits": {takes: 9000, reason: packet.StopCompleted},
+		"once too long": {takes: 1900, refused: 1, reason: packet.StopCompleted,
+			notices: []packet.Code{packet.CodeResultsLeftOut}},
+		"twice too long": {takes: 600, refused: 2, reason: packet.StopCompleted,
+			notices: []packet.Code{packet.CodeResultsLeftOut}},
+		"too long to the end": {takes: 100, refused: 4, reason: packet.StopError,
+			notices: []packet.Code{packet.CodeResultsLeftOut}},
 		"after something was said": {takes: 1900, refused: 1, late: true, reason: packet.StopError},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +102,8 @@ func TestAQuestionThatAloneIsTooLongIsSaidToBe(t *testing.T) {
 // model.
 func TestThePersonsQuestionIsNeverLeftOut(t *testing.T) {
 	var asked []llm.Request
-	broken := said{llm.Text{Delta: strings.Repeat("words ", 200) + `<tool_call>{"name":"mail","arg</tool_call>`}, llm.Finish{Reason: llm.FinishStop}}
+	broken := said{llm.Text{Delta: strings.Repeat("words ", 200) + `<tool_call>{"name":"mail","arg</tool_call>`},
+		llm.Finish{Reason: llm.FinishStop}}
 	ruledBy(t, func(s *loop.Setup) {
 		s.Model = sized{searching{[][]llm.Event{broken, broken, text("End.")}, &asked, true}, 900}
 		s.History[0].Text = "The question."

@@ -42,7 +42,8 @@ func New(now func() time.Time) *Set {
 	}
 	set := vm.NewSet()
 	s := &Set{set: set, now: now, runs: map[string]*run{}, packets: set.NewCounter("bulkhead_packets_total"),
-		in: set.NewCounter(`bulkhead_bytes_total{direction="in"}`), out: set.NewCounter(`bulkhead_bytes_total{direction="out"}`)}
+		in:  set.NewCounter(`bulkhead_bytes_total{direction="in"}`),
+		out: set.NewCounter(`bulkhead_bytes_total{direction="out"}`)}
 	s.set.NewGauge("bulkhead_runs_live", func() float64 {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -65,7 +66,8 @@ func (s *Set) Request(method string, status int, took time.Duration) {
 }
 
 // methods are those that have a label of their own.
-var methods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true}
+var methods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true,
+	"OPTIONS": true}
 
 // Received counts bytes that came from a client.
 func (s *Set) Received(n int) { s.in.Add(n) }

@@ -53,8 +53,10 @@ func TestRunIsCounted(t *testing.T) {
 	l.add(model(1, 0), packet.ToolStart{CallID: "c1", Tool: "internal_search", Plugin: "search"})
 	l.add(model(1, 1), packet.ToolStart{CallID: "c2", Tool: "made up \"by\" the model"})
 	l.add(model(1, 1), packet.SectionEnd{Outcome: packet.OutcomeError})
-	l.add(model(1, 0), packet.SectionEnd{Outcome: packet.OutcomeOK, DurationMS: 40, Fuel: 900, HostCalls: []packet.HostCall{
-		{Capability: "knowledge", Decision: "allow", Bytes: 70, Summary: "a secret"}, {Capability: "http", Decision: "deny"}}})
+	l.add(model(1, 0), packet.SectionEnd{Outcome: packet.OutcomeOK, DurationMS: 40, Fuel: 900,
+		HostCalls: []packet.HostCall{
+			{Capability: "knowledge", Decision: "allow", Bytes: 70, Summary: "a secret"},
+			{Capability: "http", Decision: "deny"}}})
 	l.add(model(1, 0), packet.Usage{InputTokens: 5, OutputTokens: 6})
 	l.add(model(0, 0), packet.Stop{Reason: packet.StopCompleted})
 	now = now.Add(3 * time.Second)

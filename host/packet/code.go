@@ -88,7 +88,8 @@ var Codes = map[Code]CodeInfo{
 	CodeModelRejected:    {"The model endpoint refused the request.", false},
 	CodeModelFailed:      {"The model endpoint reported a fault of its own. Your message is saved.", true},
 	CodeModelBadResponse: {"The model endpoint sent something that is not an answer.", true},
-	CodeContextTooLong:   {"The conversation is too long for this model. Start a new one, or choose a model with a larger window.", false},
+	CodeContextTooLong: {"The conversation is too long for this model. Start a new one, or choose a model with a " +
+		"larger window.", false},
 	CodeRefused:          {"The model declined to answer.", false},
 	CodeOutOfBudget:      {"The model used up its output before it wrote an answer.", true},
 	CodeEmptyAnswer:      {"The model ended without an answer.", true},
@@ -98,13 +99,16 @@ var Codes = map[Code]CodeInfo{
 	CodeDocumentsDropped: {"A tool cited documents outside the range it was given; they were left out.", false},
 	CodeForcedToolUnused: {"The model did not use the tool it was told to use.", false},
 	CodeHistoryShortened: {"Older messages were left out so that the conversation fits the model.", false},
-	CodeResultsLeftOut:   {"Results of tools were left out, or a part of them, so that the conversation fits the model. It can look them up.", false},
-	CodeCutOff:           {"The answer reached the model's output limit and is cut off.", false},
-	CodeCycleLimit:       {"The limit of tool rounds was reached; the model answers with what it has.", false},
-	CodeTooManyCalls:     {"The model asked for more tool calls at once than are run; the first ones were.", false},
-	CodeMessageChanged:   {"Parts of your message were replaced before it was stored.", false},
-	CodeNotSaved:         {"The answer cannot be saved right now; the disk may be full. It is kept in memory and saved as soon as that works.", false},
-	CodeRecordDamaged:    {"A part of this answer cannot be read any more, as the data file is damaged there. What is whole is shown.", false},
+	CodeResultsLeftOut: {"Results of tools were left out, or a part of them, so that the conversation fits the " +
+		"model. It can look them up.", false},
+	CodeCutOff:         {"The answer reached the model's output limit and is cut off.", false},
+	CodeCycleLimit:     {"The limit of tool rounds was reached; the model answers with what it has.", false},
+	CodeTooManyCalls:   {"The model asked for more tool calls at once than are run; the first ones were.", false},
+	CodeMessageChanged: {"Parts of your message were replaced before it was stored.", false},
+	CodeNotSaved: {"The answer cannot be saved right now; the disk may be full. It is kept in memory and saved " +
+		"as soon as that works.", false},
+	CodeRecordDamaged: {"A part of this answer cannot be read any more, as the data file is damaged there. What is " +
+		"whole is shown.", false},
 }
 
 // NewNotice returns a notice with the code's own sentence, or with message where

@@ -44,7 +44,8 @@ func TestPacketRoundTripsWithItsPlacement(t *testing.T) {
 	slices.Sort(names)
 	rapid.Check(t, func(t *rapid.T) {
 		want := Packet{
-			Run: rapid.String().Draw(t, "run"), Epoch: rapid.Int64().Draw(t, "epoch"), Seq: rapid.Int64().Draw(t, "seq"),
+			Run: rapid.String().Draw(t, "run"), Epoch: rapid.Int64().Draw(t, "epoch"),
+			Seq: rapid.Int64().Draw(t, "seq"),
 			Obj: drawObj(t, rapid.SampledFrom(names).Draw(t, "type")),
 		}
 		draw(t, reflect.ValueOf(&want.Placement).Elem(), "placement")

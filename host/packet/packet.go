@@ -157,11 +157,12 @@ func registerLater[T Obj]() { enter[T](false) }
 
 func enter[T Obj](served bool) {
 	var zero T
-	types[zero.Type()] = known{served: served, goName: reflect.TypeFor[T]().Name(), decode: func(data []byte) (Obj, error) {
-		var v T
-		err := json.Unmarshal(data, &v)
-		return v, err
-	}}
+	types[zero.Type()] = known{served: served, goName: reflect.TypeFor[T]().Name(),
+		decode: func(data []byte) (Obj, error) {
+			var v T
+			err := json.Unmarshal(data, &v)
+			return v, err
+		}}
 }
 
 // Types returns the names of all payload types that this version knows, in no

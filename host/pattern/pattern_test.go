@@ -28,7 +28,8 @@ func all(t *testing.T, ctx context.Context, expr, text string, work int) (found 
 }
 
 func FuzzMatchesAreThoseOfTheLibrary(f *testing.F) {
-	for _, expr := range []string{`a`, `(a+)(b)?`, `a*`, `\b`, `^a`, `(?m)^a`, `a$`, `(?m)a$`, `\Aa|b`, `(?i)ä|`, `b*?`, `(?P<n>.)\B`, `a|ab`, `\bab`, `(?s).`} {
+	for _, expr := range []string{`a`, `(a+)(b)?`, `a*`, `\b`, `^a`, `(?m)^a`, `a$`, `(?m)a$`, `\Aa|b`, `(?i)ä|`, `b*?`,
+		`(?P<n>.)\B`, `a|ab`, `\bab`, `(?s).`} {
 		for _, text := range []string{"", "a", "aabab", "a\nab\n", "ää a\xffä", "ab ab", "\xff\xfe"} {
 			f.Add(expr, text)
 		}
@@ -61,7 +62,8 @@ func TestWorkIsBounded(t *testing.T) {
 }
 
 func TestNoMatchIsMadeUpWhereTheTextIsNotReadToItsEnd(t *testing.T) {
-	if found, err := all(t, t.Context(), `a+$`, "aaaaaaaaaaaaaaaab", 5); !errors.Is(err, pattern.ErrTooMuch) || found != nil {
+	if found, err := all(t, t.Context(), `a+$`, "aaaaaaaaaaaaaaaab", 5); !errors.Is(err, pattern.ErrTooMuch) ||
+		found != nil {
 		t.Errorf("%v, %v", found, err)
 	}
 }
@@ -69,7 +71,8 @@ func TestNoMatchIsMadeUpWhereTheTextIsNotReadToItsEnd(t *testing.T) {
 func TestASearchEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if found, err := all(t, ctx, `b`, strings.Repeat("a", 100_000), 1<<30); !errors.Is(err, context.Canceled) || found != nil {
+	if found, err := all(t, ctx, `b`, strings.Repeat("a", 100_000), 1<<30); !errors.Is(err, context.Canceled) ||
+		found != nil {
 		t.Errorf("%v, %v", found, err)
 	}
 }

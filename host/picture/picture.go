@@ -110,17 +110,21 @@ func Read(name string, data []byte) (Picture, error) {
 		return Picture{}, &Error{fmt.Sprintf("%s is no PNG, JPEG, GIF or WebP picture.", name), ErrDamaged}
 	}
 	if len(data) > MaxBytes {
-		return Picture{}, &Error{fmt.Sprintf("%s has %.1f MiB; a picture has at most %d MiB. Attach a smaller copy.", name, float64(len(data))/(1<<20), MaxBytes>>20), ErrTooLarge}
+		return Picture{}, &Error{fmt.Sprintf("%s has %.1f MiB; a picture has at most %d MiB. Attach a smaller copy.",
+			name, float64(len(data))/(1<<20), MaxBytes>>20), ErrTooLarge}
 	}
 	config, err := f.header(bytes.NewReader(data))
 	if err != nil || config.Width < 1 || config.Height < 1 {
-		return Picture{}, &Error{fmt.Sprintf("%s begins as a %s picture, but its header cannot be read. It is damaged or not whole.", name, f.name), ErrDamaged}
+		return Picture{}, &Error{fmt.Sprintf("%s begins as a %s picture, but its header cannot be read. It is "+
+			"damaged or not whole.", name, f.name), ErrDamaged}
 	}
 	if int64(config.Width)*int64(config.Height) > MaxPixels {
-		return Picture{}, &Error{fmt.Sprintf("%s has %d × %d pixels; a picture has at most %d million. Attach a smaller copy.", name, config.Width, config.Height, MaxPixels/1_000_000), ErrTooLarge}
+		return Picture{}, &Error{fmt.Sprintf("%s has %d × %d pixels; a picture has at most %d million. Attach a "+
+			"smaller copy.", name, config.Width, config.Height, MaxPixels/1_000_000), ErrTooLarge}
 	}
 	if !f.whole(data) {
-		return Picture{}, &Error{fmt.Sprintf("%s is a %s picture whose end is missing. Save it again, or attach another copy.", name, f.name), ErrDamaged}
+		return Picture{}, &Error{fmt.Sprintf("%s is a %s picture whose end is missing. Save it again, or attach "+
+			"another copy.", name, f.name), ErrDamaged}
 	}
 	return Picture{f.mediaType, config.Width, config.Height}, nil
 }

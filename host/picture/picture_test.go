@@ -30,11 +30,13 @@ func canvas(width, height int) image.Image {
 func samples(t testing.TB) map[string][]byte {
 	t.Helper()
 	var p, j, g bytes.Buffer
-	err := errors.Join(png.Encode(&p, canvas(6, 4)), jpeg.Encode(&j, canvas(6, 4), nil), gif.Encode(&g, canvas(6, 4), nil))
+	err := errors.Join(png.Encode(&p, canvas(6, 4)), jpeg.Encode(&j, canvas(6, 4), nil),
+		gif.Encode(&g, canvas(6, 4), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string][]byte{"image/png": p.Bytes(), "image/jpeg": j.Bytes(), "image/gif": g.Bytes(), "image/webp": losslessWebP(6, 4)}
+	return map[string][]byte{"image/png": p.Bytes(), "image/jpeg": j.Bytes(), "image/gif": g.Bytes(),
+		"image/webp": losslessWebP(6, 4)}
 }
 
 // losslessWebP writes the header of a picture and one word of its stream.
@@ -129,7 +131,8 @@ func TestWhatIsTooLargeOrNoPictureIsRefusedInWords(t *testing.T) {
 	} {
 		_, err := Read(name, c.data)
 		var e *Error
-		if !errors.Is(err, c.kind) || !errors.As(err, &e) || !strings.HasPrefix(e.Message, name) || !strings.Contains(e.Message, c.says) {
+		if !errors.Is(err, c.kind) || !errors.As(err, &e) || !strings.HasPrefix(e.Message, name) ||
+			!strings.Contains(e.Message, c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -155,7 +158,8 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		if !Is(data) || got.Width < 1 || got.Height < 1 || int64(got.Width)*int64(got.Height) > MaxPixels || !slices.Contains(MediaTypes(), got.MediaType) {
+		if !Is(data) || got.Width < 1 || got.Height < 1 || int64(got.Width)*int64(got.Height) > MaxPixels ||
+			!slices.Contains(MediaTypes(), got.MediaType) {
 			t.Fatalf("%+v", got)
 		}
 	})

@@ -21,11 +21,13 @@ func TestABadPluginFailsItsOwnCallOnly(t *testing.T) {
 		{"loop", guesttest.Loops, tool.FailureTimeout, "too long"},
 		{"no JSON", guesttest.Answers + "hello", tool.FailureFailed, "invalid JSON"},
 		{"half JSON", guesttest.Answers + `{"content":[`, tool.FailureFailed, "invalid JSON"},
-		{"not UTF-8", guesttest.Answers + "{\"content\":[{\"type\":\"text\",\"text\":\"\xff\"}]}", tool.FailureFailed, "invalid JSON"},
+		{"not UTF-8", guesttest.Answers + "{\"content\":[{\"type\":\"text\",\"text\":\"\xff\"}]}", tool.FailureFailed,
+			"invalid JSON"},
 		{"no content", guesttest.Answers + `{}`, tool.FailureFailed, "invalid JSON"},
 		{"content of the wrong type", guesttest.Answers + `{"content":"x"}`, tool.FailureFailed, "invalid JSON"},
 		{"nothing", guesttest.Answers, tool.FailureFailed, "invalid JSON"},
-		{"documents of the wrong type", guesttest.Answers + `{"content":[{"type":"text","text":"fine"}],"_meta":{"bulkhead/documents":7}}`, "", "fine"},
+		{"documents of the wrong type", guesttest.Answers +
+			`{"content":[{"type":"text","text":"fine"}],"_meta":{"bulkhead/documents":7}}`, "", "fine"},
 		{"more than we know", guesttest.Answers + `{"content":[{"type":"text","text":"fine","annotations":{}}],"_meta":{"x":1},"y":2}`, "", "fine"},
 	}
 	s := open(t)
@@ -35,7 +37,8 @@ func TestABadPluginFailsItsOwnCallOnly(t *testing.T) {
 			if c.does == guesttest.Loops {
 				limit = 2000 // its list of tools must be made within it too
 			}
-			if err := s.install(t, map[string][]byte{"bad.wasm": guesttest.Packed(t, guesttest.Bad(c.does), fmt.Sprintf(manifest, limit))}); err != nil {
+			if err := s.install(t, map[string][]byte{"bad.wasm": guesttest.Packed(t, guesttest.Bad(c.does),
+				fmt.Sprintf(manifest, limit))}); err != nil {
 				t.Fatal(err)
 			}
 			r := s.call(t, "bad", `{}`)
@@ -55,7 +58,8 @@ func TestABadPluginFailsItsOwnCallOnly(t *testing.T) {
 func TestAPluginIsStoppedWhenItsFuelIsSpent(t *testing.T) {
 	s := open(t)
 	manifest := `{"manifest":1,"name":"bad","version":"1","limits":{"fuel":1000000}}`
-	if err := s.install(t, map[string][]byte{"bad.wasm": guesttest.Packed(t, guesttest.Bad(guesttest.Loops), manifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"bad.wasm": guesttest.Packed(t, guesttest.Bad(guesttest.Loops),
+		manifest)}); err != nil {
 		t.Fatal(err)
 	}
 	r := s.call(t, "bad", `{}`)
@@ -94,7 +98,8 @@ func TestAnInstallTellsWhatIsNotServedYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := s.manager.List(t.Context(), anOperator)
-	if err != nil || len(list) != 1 || !strings.Contains(list[0].Grants[0].Sentence, "does not serve the capability image yet") {
+	if err != nil || len(list) != 1 || !strings.Contains(list[0].Grants[0].Sentence,
+		"does not serve the capability image yet") {
 		t.Errorf("listed is %+v, %v", list, err)
 	}
 	if !strings.Contains(strings.Join(log.all, " "), "not served") {

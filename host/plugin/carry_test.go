@@ -66,7 +66,8 @@ func TestWhatThePathMetComesBackWithAKeptFile(t *testing.T) {
 // granted to read in addresses.
 func TestALabelThatAGrantBringsWithinATurnIsKept(t *testing.T) {
 	s := open(t)
-	manifest := strings.Replace(guesttest.ProbeManifest, `"emit":{}`, `"emit":{},"http":{"allow":[{"host":"*","methods":["GET"]}]}`, 1)
+	manifest := strings.Replace(guesttest.ProbeManifest, `"emit":{}`,
+		`"emit":{},"http":{"allow":[{"host":"*","methods":["GET"]}]}`, 1)
 	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, manifest)}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,8 @@ func TestALabelThatAGrantBringsWithinATurnIsKept(t *testing.T) {
 		t.Fatal("the turn began with the label")
 	}
 	set(capability.Allow)
-	r, err := early.Call(t.Context(), tool.Invocation{CallID: "c", User: s.owner.UserID(), Arguments: []byte(`{"key":"a","value":"v"}`), Report: &watcher{}})
+	r, err := early.Call(t.Context(), tool.Invocation{CallID: "c", User: s.owner.UserID(),
+		Arguments: []byte(`{"key":"a","value":"v"}`), Report: &watcher{}})
 	if err != nil || r.Failure != nil {
 		t.Fatalf("%+v, %v", r.Failure, err)
 	}
@@ -137,7 +139,8 @@ func TestWhatIsRememberedOfStrangersSaysSo(t *testing.T) {
 	strange := func() bool { return s.has(t, s.owner.UserID(), "list_memories", tool.LabelUntrustedContent) }
 	add := func(text string, change ...func(*tool.Invocation)) {
 		t.Helper()
-		if r := s.call(t, "add_memory", fmt.Sprintf(`{"text":%q}`, text), append(change, s.conversation(t, store.BeginRun{}))...); r.Failure != nil {
+		if r := s.call(t, "add_memory", fmt.Sprintf(`{"text":%q}`, text),
+			append(change, s.conversation(t, store.BeginRun{}))...); r.Failure != nil {
 			t.Fatal(r.Text)
 		}
 	}

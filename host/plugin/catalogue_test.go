@@ -12,7 +12,8 @@ import (
 
 // toolNamed is a tool of one of a few names with one of a few descriptions.
 func toolNamed(name, version int) guest.Listed {
-	return guest.Listed{Name: fmt.Sprint("t", name), Description: fmt.Sprint("v", version), InputSchema: json.RawMessage(`{"type":"object"}`)}
+	return guest.Listed{Name: fmt.Sprint("t", name), Description: fmt.Sprint("v", version),
+		InputSchema: json.RawMessage(`{"type":"object"}`)}
 }
 
 // TestNoToolIsOfferedThatNobodySaw plays lists, acts of operators and acceptances in any
@@ -76,7 +77,8 @@ func TestNoToolIsOfferedThatNobodySaw(t *testing.T) {
 
 func TestAnotherActOfAnOperatorReleasesNoHeldTool(t *testing.T) {
 	first, added := toolNamed(1, 1), toolNamed(2, 1)
-	c := installedList([]guest.Listed{first}).list([]guest.Listed{first, added}, false).list([]guest.Listed{first, added}, true)
+	c := installedList([]guest.Listed{first}).list([]guest.Listed{first, added},
+		false).list([]guest.Listed{first, added}, true)
 	if len(c.offered()) != 1 || len(c.held()) != 1 {
 		t.Errorf("%d offered, %d held", len(c.offered()), len(c.held()))
 	}
@@ -118,7 +120,8 @@ func TestWhatAnotherKeyOfTheSameNameHidesMakesAToolAnother(t *testing.T) {
 	if !same(seen, schema("A number.")) {
 		t.Error("the same is another")
 	}
-	if c := (catalogue{seen: []guest.Listed{seen}}).list([]guest.Listed{other}, false); len(c.offered()) != 0 || len(c.held()) != 1 {
+	if c := (catalogue{seen: []guest.Listed{seen}}).list([]guest.Listed{other}, false); len(c.offered()) != 0 ||
+		len(c.held()) != 1 {
 		t.Errorf("%d offered, %d held", len(c.offered()), len(c.held()))
 	}
 }

@@ -20,7 +20,8 @@ func tarOf(t *testing.T, files map[string]string) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for name, text := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Typeflag: tar.TypeReg, Mode: 0o644}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Typeflag: tar.TypeReg,
+			Mode: 0o644}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(w, text); err != nil {
@@ -38,7 +39,8 @@ func withProgram(t *testing.T) *scene {
 	t.Helper()
 	s := open(t)
 	wasm := guesttest.Packed(t, built.Command, fmt.Sprintf(guesttest.CommandManifest, `"assets":"bulkhead.assets",`))
-	wasm, err := pack.WithSection(wasm, pack.SectionAssets, tarOf(t, map[string]string{"data/greeting.txt": "hello from the assets"}))
+	wasm, err := pack.WithSection(wasm, pack.SectionAssets,
+		tarOf(t, map[string]string{"data/greeting.txt": "hello from the assets"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,8 @@ func TestAProgramIsATool(t *testing.T) {
 	}
 	cases := []struct{ tool, arguments, text string }{
 		{"upper", `{"text":"a text"}`, "A TEXT"},
-		{"arguments", `{"a":"x y","b":true,"c":{"k":1},"list":["p",2],"n":1.5}`, "[\"--in=x y\" \"true\" \"{\\\"k\\\":1}\" \"p\" \"2\" \"{keep}\" \"n=1.5\"]\n"},
+		{"arguments", `{"a":"x y","b":true,"c":{"k":1},"list":["p",2],"n":1.5}`,
+			"[\"--in=x y\" \"true\" \"{\\\"k\\\":1}\" \"p\" \"2\" \"{keep}\" \"n=1.5\"]\n"},
 		{"arguments", `{"a":"","list":[]}`, "[\"--in=\" \"{keep}\"]\n"},
 		{"arguments", `{"b":null}`, "[\"{keep}\"]\n"},
 		{"echo", `{"A":["B",1]}`, `{"A":["B",1]}`},
@@ -105,7 +108,8 @@ func TestAProgramFailsInWords(t *testing.T) {
 	}
 	for _, c := range cases {
 		r := s.call(t, c.tool, c.arguments)
-		if r.Failure == nil || r.Failure.Kind != c.kind || r.Failure.Message == "" || !strings.Contains(r.Text, c.says) {
+		if r.Failure == nil || r.Failure.Kind != c.kind || r.Failure.Message == "" ||
+			!strings.Contains(r.Text, c.says) {
 			t.Errorf("%s %s: %q, failure %+v", c.tool, c.arguments, r.Text, r.Failure)
 		}
 	}
@@ -131,7 +135,8 @@ func TestAWorkspaceIsGrantedAndHasAQuota(t *testing.T) {
 		}
 	}
 	grant(capability.Grant{Mode: capability.Deny})
-	if r := s.call(t, "write", `{"path":"/workspace/a","text":"x"}`); r.Failure == nil || !strings.Contains(r.Text, "/workspace/a") {
+	if r := s.call(t, "write", `{"path":"/workspace/a","text":"x"}`); r.Failure == nil ||
+		!strings.Contains(r.Text, "/workspace/a") {
 		t.Errorf("without a grant: %q, %+v", r.Text, r.Failure)
 	}
 	grant(capability.Grant{Mode: capability.Allow})
@@ -143,12 +148,14 @@ func TestAWorkspaceIsGrantedAndHasAQuota(t *testing.T) {
 // TestAWorkspaceThatIsToBeKeptIsNotPretended calls for nobody in particular.
 func TestAWorkspaceThatIsToBeKeptIsNotPretended(t *testing.T) {
 	s := open(t)
-	manifest := strings.Replace(fmt.Sprintf(guesttest.CommandManifest, ""), `"quota_bytes":300000`, `"persistent":true`, 1)
+	manifest := strings.Replace(fmt.Sprintf(guesttest.CommandManifest, ""), `"quota_bytes":300000`, `"persistent":true`,
+		1)
 	if err := s.install(t, map[string][]byte{"prog.wasm": guesttest.Packed(t, built.Command, manifest)}); err != nil {
 		t.Fatal(err)
 	}
 	r := s.call(t, "files", `{}`, func(in *tool.Invocation) { in.User = "" })
-	if r.Failure == nil || r.Failure.Kind != tool.FailureUnavailable || !strings.Contains(r.Failure.Message, "persistent") {
+	if r.Failure == nil || r.Failure.Kind != tool.FailureUnavailable ||
+		!strings.Contains(r.Failure.Message, "persistent") {
 		t.Errorf("%q, %+v", r.Text, r.Failure)
 	}
 }
@@ -158,7 +165,8 @@ func TestABadCommandIsRefusedWithASentence(t *testing.T) {
 		return guesttest.Packed(t, built.Command, `{"manifest":1,"name":"prog","version":"1","protocol":"wasi-command","tools":`+tools+`}`)
 	}
 	assets := func(archive []byte) []byte {
-		wasm := guesttest.Packed(t, built.Command, fmt.Sprintf(guesttest.CommandManifest, `"assets":"bulkhead.assets",`))
+		wasm := guesttest.Packed(t, built.Command,
+			fmt.Sprintf(guesttest.CommandManifest, `"assets":"bulkhead.assets",`))
 		if archive == nil {
 			return wasm
 		}
@@ -179,9 +187,12 @@ func TestABadCommandIsRefusedWithASentence(t *testing.T) {
 		{"a tool without wasi", with(`{"a":{}}`), guest.BadTools, "makes no tool"},
 		{"no argv", with(`{"a":{"wasi":{"argv":[]}}}`), guest.BadManifest, "argv"},
 		{"zero byte", with(`{"a":{"wasi":{"argv":["a\u0000"]}}}`), guest.BadManifest, "zero byte"},
-		{"schema", with(`{"a":{"wasi":{"argv":["a"],"input_schema":{"type":"array"}}}}`), guest.BadManifest, "input_schema"},
+		{"schema", with(`{"a":{"wasi":{"argv":["a"],"input_schema":{"type":"array"}}}}`), guest.BadManifest,
+			"input_schema"},
 		{"for all", with(`{"*":{"wasi":{"argv":["a"]}}}`), guest.BadManifest, "named"},
-		{"another protocol", guesttest.Packed(t, built.Command, `{"manifest":1,"name":"prog","version":"1","protocol":"tools.v1"}`), guest.Unsupported, "describe and call"},
+		{"another protocol", guesttest.Packed(t, built.Command,
+			`{"manifest":1,"name":"prog","version":"1","protocol":"tools.v1"}`), guest.Unsupported,
+			"describe and call"},
 		{"assets that are not there", assets(nil), guest.BadManifest, "bulkhead.assets"},
 		{"assets that are no archive", assets([]byte(strings.Repeat("no tar", 200))), guest.Corrupt, "tar"},
 	}

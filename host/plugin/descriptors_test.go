@@ -15,17 +15,23 @@ import (
 // fileCalls are the functions of WASI that open and change files: i for i32, I for i64.
 var fileCalls = []struct{ name, params string }{
 	{"fd_advise", "iIIi"}, {"fd_allocate", "iII"}, {"fd_close", "i"}, {"fd_datasync", "i"}, {"fd_fdstat_get", "ii"},
-	{"fd_fdstat_set_flags", "ii"}, {"fd_filestat_get", "ii"}, {"fd_filestat_set_size", "iI"}, {"fd_filestat_set_times", "iIIi"},
-	{"fd_pread", "iiiIi"}, {"fd_prestat_get", "ii"}, {"fd_prestat_dir_name", "iii"}, {"fd_pwrite", "iiiIi"}, {"fd_read", "iiii"},
-	{"fd_readdir", "iiiIi"}, {"fd_renumber", "ii"}, {"fd_seek", "iIii"}, {"fd_sync", "i"}, {"fd_tell", "ii"}, {"fd_write", "iiii"},
-	{"path_create_directory", "iii"}, {"path_filestat_get", "iiiii"}, {"path_filestat_set_times", "iiiiIIi"}, {"path_link", "iiiiiii"},
-	{"path_open", "iiiiiIIii"}, {"path_readlink", "iiiiii"}, {"path_remove_directory", "iii"}, {"path_rename", "iiiiii"},
+	{"fd_fdstat_set_flags", "ii"}, {"fd_filestat_get", "ii"}, {"fd_filestat_set_size", "iI"},
+	{"fd_filestat_set_times", "iIIi"},
+	{"fd_pread", "iiiIi"}, {"fd_prestat_get", "ii"}, {"fd_prestat_dir_name", "iii"}, {"fd_pwrite", "iiiIi"},
+	{"fd_read", "iiii"},
+	{"fd_readdir", "iiiIi"}, {"fd_renumber", "ii"}, {"fd_seek", "iIii"}, {"fd_sync", "i"}, {"fd_tell", "ii"},
+	{"fd_write", "iiii"},
+	{"path_create_directory", "iii"}, {"path_filestat_get", "iiiii"}, {"path_filestat_set_times", "iiiiIIi"},
+	{"path_link", "iiiiiii"},
+	{"path_open", "iiiiiIIii"}, {"path_readlink", "iiiiii"}, {"path_remove_directory", "iii"},
+	{"path_rename", "iiiiii"},
 	{"path_symlink", "iiiii"}, {"path_unlink_file", "iii"},
 }
 
 // numbers are arguments that mean something somewhere: descriptors, addresses of names and
 // of vectors, lengths, flags, and what is out of every range.
-var numbers = []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 40, 64, 1000, 1 << 15, 1 << 16, 1 << 20, 1<<31 - 1, -1, -8, 1 << 40, 1<<63 - 1}
+var numbers = []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 40, 64, 1000, 1 << 15, 1 << 16, 1 << 20, 1<<31 - 1, -1, -8,
+	1 << 40, 1<<63 - 1}
 
 // TestDescriptorGamesStayWithinTheWorkspace has guests call WASI's functions for files in
 // any order with any arguments. Each call ends by itself or in a typed error, and the
@@ -59,7 +65,8 @@ func TestDescriptorGamesStayWithinTheWorkspace(t *testing.T) {
 				args[k] = arguments.Draw(r, "argument")
 			}
 			if rapid.Bool().Draw(r, "opens") {
-				i, args = opens, []int64{3, 0, 0, 1, rapid.SampledFrom([]int64{0, 1, 2, 8, 9}).Draw(r, "how"), -1, -1, 0, 64}
+				i, args = opens, []int64{3, 0, 0, 1, rapid.SampledFrom([]int64{0, 1, 2, 8, 9}).Draw(r, "how"), -1, -1,
+					0, 64}
 			}
 			for k, kind := range fileCalls[i].params {
 				if kind == 'i' {
@@ -76,7 +83,8 @@ func TestDescriptorGamesStayWithinTheWorkspace(t *testing.T) {
 			r.Fatal(err)
 		}
 		space := files.NewWorkspace(quota, time.Now)
-		_, err = m.Call(t.Context(), engine.Call{Export: "call", Mounts: []engine.Mount{{Path: "/workspace", FS: space}}})
+		_, err = m.Call(t.Context(), engine.Call{Export: "call",
+			Mounts: []engine.Mount{{Path: "/workspace", FS: space}}})
 		var ended *engine.CallError
 		if err != nil && (!errors.As(err, &ended) || ended.Kind != engine.Trap) {
 			r.Errorf("%v", err)

@@ -40,7 +40,8 @@ func TestAProgramReadsThatItsQuotaIsUsedUp(t *testing.T) {
 
 func TestAProgramReadsThatItHasTooManyFilesOpen(t *testing.T) {
 	s := withKept(t)
-	big := capability.Grant{Capability: capability.Workspace, Mode: capability.Allow, Params: []byte(`{"quota_bytes":300000,"persistent":true}`)}
+	big := capability.Grant{Capability: capability.Workspace, Mode: capability.Allow,
+		Params: []byte(`{"quota_bytes":300000,"persistent":true}`)}
 	if err := s.manager.SetGrant(t.Context(), anOperator, "prog", big); err != nil {
 		t.Fatal(err)
 	}

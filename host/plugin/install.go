@@ -101,7 +101,8 @@ func (m *Manager) prepare(
 ) (*installed, error) {
 	if manifest.Name == tool.HostSource {
 		return nil, &guest.Error{Kind: guest.BadManifest, Message: fmt.Sprintf(
-			"A plugin cannot be named %q: the host's own tools go by that name. Give it another name in its manifest.", manifest.Name)}
+			"A plugin cannot be named %q: the host's own tools go by that name. Give it another name in its manifest.",
+			manifest.Name)}
 	}
 	assets, err := guest.ReadAssets(wasm, manifest)
 	if err != nil {

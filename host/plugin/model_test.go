@@ -38,7 +38,8 @@ func (p *parrot) Complete(ctx context.Context, q hostfunc.Question) (hostfunc.An
 	case "fail":
 		return hostfunc.Answer{}, gate.Errorf(gate.Failed, "The model's server cannot be reached.")
 	}
-	return hostfunc.Answer{Model: q.Model, Text: q.Messages[0].Text, InputTokens: p.counts, Truncated: q.MaxOutputTokens == 1}, nil
+	return hostfunc.Answer{Model: q.Model, Text: q.Messages[0].Text, InputTokens: p.counts,
+		Truncated: q.MaxOutputTokens == 1}, nil
 }
 
 func (p *parrot) Local([]string) bool { return !p.remote }
@@ -67,10 +68,12 @@ func TestAPluginAsksTheModelThatAnswers(t *testing.T) {
 	if len(p.asked) != 1 || p.asked[0].MaxOutputTokens != 9 {
 		t.Errorf("asked %+v", p.asked)
 	}
-	if h := r.HostCalls; len(h) != 1 || h[0].Capability != "model" || h[0].Decision != "allow" || h[0].Summary != "ask a language model with 4 characters" {
+	if h := r.HostCalls; len(h) != 1 || h[0].Capability != "model" || h[0].Decision != "allow" ||
+		h[0].Summary != "ask a language model with 4 characters" {
 		t.Errorf("%+v", h)
 	}
-	if s.call(t, "ask_model", `{"text":"why?"}`); p.asked[1].Model != "" || p.asked[1].MaxOutputTokens != hostfunc.DefaultTokensPerCall-1 {
+	if s.call(t, "ask_model", `{"text":"why?"}`); p.asked[1].Model != "" ||
+		p.asked[1].MaxOutputTokens != hostfunc.DefaultTokensPerCall-1 {
 		t.Errorf("asked %+v", p.asked[1])
 	}
 }
@@ -121,7 +124,8 @@ func TestTokensOfOneAnswerRunOut(t *testing.T) {
 		}
 	}
 	// 60 are used; 50 more might be.
-	if r := s.call(t, "ask_model", `{"text":"x"}`, in("run_1")); !strings.Contains(r.Text, "quota: This plugin may use 100 tokens") {
+	if r := s.call(t, "ask_model", `{"text":"x"}`, in("run_1")); !strings.Contains(r.Text,
+		"quota: This plugin may use 100 tokens") {
 		t.Errorf("%s", r.Text)
 	}
 	if r := s.call(t, "ask_model", `{"text":"x","max_tokens":20}`, in("run_1")); r.Failure != nil {
@@ -134,10 +138,12 @@ func TestTokensOfOneAnswerRunOut(t *testing.T) {
 
 func TestAFailedQuestionCostsNothingAndSaysWhy(t *testing.T) {
 	s := withModel(t, &parrot{}, `{"tokens_per_call":50,"tokens_per_turn":50}`)
-	if r := s.call(t, "ask_model", `{"text":"fail"}`); !strings.Contains(r.Text, "failed: The model's server cannot be reached.") {
+	if r := s.call(t, "ask_model", `{"text":"fail"}`); !strings.Contains(r.Text,
+		"failed: The model's server cannot be reached.") {
 		t.Errorf("%s", r.Text)
 	}
-	if r := s.call(t, "ask_model", `{"text":"hang","timeout_ms":1}`); !strings.Contains(r.Text, "timeout: The model did not answer within 1ms.") {
+	if r := s.call(t, "ask_model", `{"text":"hang","timeout_ms":1}`); !strings.Contains(r.Text,
+		"timeout: The model did not answer within 1ms.") {
 		t.Errorf("%s", r.Text)
 	}
 	if r := s.call(t, "ask_model", `{"text":"x"}`); r.Failure != nil {
@@ -148,7 +154,8 @@ func TestAFailedQuestionCostsNothingAndSaysWhy(t *testing.T) {
 func TestStopEndsAQuestionToAModel(t *testing.T) {
 	s := withModel(t, &parrot{}, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	in := tool.Invocation{CallID: "c", Run: "r", User: s.owner.UserID(), Arguments: json.RawMessage(`{"text":"hang"}`), Now: noon, Report: &watcher{}}
+	in := tool.Invocation{CallID: "c", Run: "r", User: s.owner.UserID(), Arguments: json.RawMessage(`{"text":"hang"}`),
+		Now: noon, Report: &watcher{}}
 	done := make(chan tool.Result, 1)
 	go func() {
 		defer close(done)

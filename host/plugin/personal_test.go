@@ -65,10 +65,12 @@ func TestMemoryIsKeptForItsPersonThroughTheSandbox(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	r = s.call(t, "delete_memory", fmt.Sprintf(`{"id":%q}`, list[0].ID), seen)
-	if r.Failure != nil || len(r.HostCalls) != 1 || r.HostCalls[0].Capability != "memory" || r.HostCalls[0].Summary != "delete a memory" {
+	if r.Failure != nil || len(r.HostCalls) != 1 || r.HostCalls[0].Capability != "memory" ||
+		r.HostCalls[0].Summary != "delete a memory" {
 		t.Errorf("%+v", r)
 	}
-	want := []string{"memory add My favourite tea is Assam.", "memory update My favourite tea is Ceylon.", "memory delete My favourite tea is Ceylon."}
+	want := []string{"memory add My favourite tea is Assam.", "memory update My favourite tea is Ceylon.",
+		"memory delete My favourite tea is Ceylon."}
 	if !slices.Equal(shown.shown, want) || !slices.Equal(s.changes, []string{"created", "updated", "removed"}) {
 		t.Errorf("shown %q, told %q", shown.shown, s.changes)
 	}
@@ -77,10 +79,12 @@ func TestMemoryIsKeptForItsPersonThroughTheSandbox(t *testing.T) {
 func TestMemoryToolsSayWhatTheyTouch(t *testing.T) {
 	s := withMemory(t)
 	spec := s.tool(t, "add_memory").Spec()
-	if !reflect.DeepEqual(spec.Labels, []string{"private_data", "writes"}) || !slices.Contains(spec.Reaches, tool.ReachesMemory) {
+	if !reflect.DeepEqual(spec.Labels, []string{"private_data", "writes"}) ||
+		!slices.Contains(spec.Reaches, tool.ReachesMemory) {
 		t.Errorf("%+v", spec)
 	}
-	readOnly := capability.Grant{Capability: capability.Memory, Mode: capability.Allow, Params: json.RawMessage(`{"access":["read"]}`)}
+	readOnly := capability.Grant{Capability: capability.Memory, Mode: capability.Allow,
+		Params: json.RawMessage(`{"access":["read"]}`)}
 	if err := s.manager.SetGrant(t.Context(), anOperator, "memory", readOnly); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +103,8 @@ func TestNothingIsRememberedInAPrivateConversation(t *testing.T) {
 	private := s.conversation(t, store.BeginRun{Private: true})
 	for name, arguments := range map[string]string{"add_memory": `{"text":"I drink coffee."}`, "list_memories": `{}`} {
 		r := s.call(t, name, arguments, private)
-		if r.Failure == nil || !strings.Contains(r.Text, "private") || strings.Contains(r.Text, "tea") || r.HostCalls[0].Decision != "deny" {
+		if r.Failure == nil || !strings.Contains(r.Text, "private") || strings.Contains(r.Text, "tea") ||
+			r.HostCalls[0].Decision != "deny" {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -120,8 +125,10 @@ func TestNobodySeesAnothersMemories(t *testing.T) {
 	if r := s.call(t, "list_memories", `{}`, as); r.Text != "Nothing is remembered about the person." {
 		t.Errorf("%s", r.Text)
 	}
-	for name, arguments := range map[string]string{"update_memory": `{"id":%q,"text":"x"}`, "delete_memory": `{"id":%q}`} {
-		if r := s.call(t, name, fmt.Sprintf(arguments, mine[0].ID), as); r.Failure == nil || !strings.Contains(r.Text, "no memory with that id") {
+	for name, arguments := range map[string]string{"update_memory": `{"id":%q,"text":"x"}`,
+		"delete_memory": `{"id":%q}`} {
+		if r := s.call(t, name, fmt.Sprintf(arguments, mine[0].ID), as); r.Failure == nil ||
+			!strings.Contains(r.Text, "no memory with that id") {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -154,16 +161,19 @@ func TestAFileIsReadInItsConversationOnly(t *testing.T) {
 	if r.HostCalls[1].Summary != "read file "+big.ID {
 		t.Errorf("%+v", r.HostCalls)
 	}
-	if r = s.call(t, "read_file", fmt.Sprintf(`{"file":%q}`, other.ID), here); r.Failure == nil || strings.Contains(r.Text, "secret") || !strings.Contains(r.Text, "log.txt") {
+	if r = s.call(t, "read_file", fmt.Sprintf(`{"file":%q}`, other.ID), here); r.Failure == nil ||
+		strings.Contains(r.Text, "secret") || !strings.Contains(r.Text, "log.txt") {
 		t.Errorf("a file of another conversation: %+v", r)
 	}
-	if r = s.call(t, "read_file", `{"file":"log.txt"}`); r.Failure == nil || !strings.Contains(r.Text, "no conversation") {
+	if r = s.call(t, "read_file", `{"file":"log.txt"}`); r.Failure == nil ||
+		!strings.Contains(r.Text, "no conversation") {
 		t.Errorf("without a conversation: %+v", r)
 	}
 	if err := s.store.Files().Delete(t.Context(), s.owner, big.ID); err != nil {
 		t.Fatal(err)
 	}
-	if r = s.call(t, "read_file", `{"file":"log.txt"}`, here); r.Failure == nil || !strings.Contains(r.Text, "No file is attached") {
+	if r = s.call(t, "read_file", `{"file":"log.txt"}`, here); r.Failure == nil ||
+		!strings.Contains(r.Text, "No file is attached") {
 		t.Errorf("a deleted file: %+v", r)
 	}
 	if spec := s.tool(t, "read_file").Spec(); !reflect.DeepEqual(spec.Labels, []string{"private_data"}) || !spec.Cites {
@@ -184,14 +194,17 @@ func TestAFileOfAnotherBranchIsOutOfReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onLeft := s.conversation(t, store.BeginRun{SessionID: in.Session, Parent: run.Responses[0], Files: []string{left.ID}})
-	onRight := s.conversation(t, store.BeginRun{SessionID: in.Session, Parent: run.Responses[0], Files: []string{right.ID}})
+	onLeft := s.conversation(t, store.BeginRun{SessionID: in.Session, Parent: run.Responses[0],
+		Files: []string{left.ID}})
+	onRight := s.conversation(t, store.BeginRun{SessionID: in.Session, Parent: run.Responses[0],
+		Files: []string{right.ID}})
 	for _, c := range []struct {
 		at   func(*tool.Invocation)
 		has  string
 		hasn string
 	}{{onLeft, "left", "right"}, {onRight, "right", "left"}} {
-		if r := s.call(t, "read_file", fmt.Sprintf(`{"file":"%s.txt"}`, c.has), c.at); r.Failure != nil || !strings.Contains(r.Text, c.has) {
+		if r := s.call(t, "read_file", fmt.Sprintf(`{"file":"%s.txt"}`, c.has), c.at); r.Failure != nil ||
+			!strings.Contains(r.Text, c.has) {
 			t.Errorf("%+v", r)
 		}
 		if r := s.call(t, "read_file", fmt.Sprintf(`{"file":"%s.txt"}`, c.hasn), c.at); r.Failure == nil {
@@ -205,15 +218,18 @@ func TestAPictureIsNamedAsOneWhereFilesAreRead(t *testing.T) {
 	if err := s.install(t, map[string][]byte{"files.wasm": built.Files}); err != nil {
 		t.Fatal(err)
 	}
-	boat, err := s.store.Files().AddPicture(t.Context(), s.owner, store.File{Name: "boat.png", MediaType: "image/png", Width: 6, Height: 4}, []byte("\x89PNG"))
+	boat, err := s.store.Files().AddPicture(t.Context(), s.owner,
+		store.File{Name: "boat.png", MediaType: "image/png", Width: 6, Height: 4}, []byte("\x89PNG"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	here := s.conversation(t, store.BeginRun{Files: []string{boat.ID}})
-	if r := s.call(t, "read_file", `{"file":"boat.png"}`, here); r.Failure == nil || !strings.Contains(r.Text, "boat.png is a picture (image/png") {
+	if r := s.call(t, "read_file", `{"file":"boat.png"}`, here); r.Failure == nil ||
+		!strings.Contains(r.Text, "boat.png is a picture (image/png") {
 		t.Errorf("%+v", r)
 	}
-	if r := s.call(t, "read_file", `{"file":"none.txt"}`, here); r.Failure == nil || !strings.Contains(r.Text, boat.ID) {
+	if r := s.call(t, "read_file", `{"file":"none.txt"}`, here); r.Failure == nil ||
+		!strings.Contains(r.Text, boat.ID) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -14,7 +14,8 @@ import (
 func withProbe(t *testing.T) *scene {
 	t.Helper()
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, guesttest.ProbeManifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe,
+		guesttest.ProbeManifest)}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -23,7 +24,8 @@ func withProbe(t *testing.T) *scene {
 func TestContextHoldsWhatIsNeededAndGrantedOnly(t *testing.T) {
 	s := withProbe(t)
 	full := func(in *tool.Invocation) {
-		in.Context = tool.Context{Query: "why?", History: []tool.Turn{{Role: "user", Text: "secret"}}, UserID: "u9", Locale: "de", Citations: map[string]int{"d": 1}}
+		in.Context = tool.Context{Query: "why?", History: []tool.Turn{{Role: "user", Text: "secret"}}, UserID: "u9",
+			Locale: "de", Citations: map[string]int{"d": 1}}
 	}
 	var seen struct {
 		ID, Query string
@@ -50,7 +52,8 @@ func TestContextHoldsWhatIsNeededAndGrantedOnly(t *testing.T) {
 	if seen.History != nil || seen.Citations != nil {
 		t.Errorf("history is not asked for, citations are not needed: %+v", seen)
 	}
-	narrow := capability.Grant{Capability: "context", Mode: capability.Allow, Params: json.RawMessage(`{"fields":["user"]}`)}
+	narrow := capability.Grant{Capability: "context", Mode: capability.Allow,
+		Params: json.RawMessage(`{"fields":["user"]}`)}
 	if err := s.manager.SetGrant(t.Context(), anOperator, "probe", narrow); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +76,8 @@ func TestKVIsKeptPerUserWithinItsQuota(t *testing.T) {
 			t.Errorf("user %q sees %s", user, r.Text)
 		}
 	}
-	if r := s.call(t, "put", `{"key":"b","value":"`+strings.Repeat("x", 99)+`"}`); r.Failure == nil || !strings.Contains(r.Text, "quota") {
+	if r := s.call(t, "put", `{"key":"b","value":"`+strings.Repeat("x", 99)+`"}`); r.Failure == nil ||
+		!strings.Contains(r.Text, "quota") {
 		t.Errorf("beyond the quota: %+v", r)
 	}
 	if r := s.call(t, "put", `{"key":"a","value":"`+strings.Repeat("x", 99)+`"}`); r.Failure != nil {
@@ -102,7 +106,8 @@ func TestEmitReachesThePerson(t *testing.T) {
 func TestResultIsMapped(t *testing.T) {
 	s := withProbe(t)
 	r := s.call(t, "everything", `{}`)
-	if !strings.HasPrefix(r.Text, "one\n[content of type image image/png") || !strings.HasSuffix(r.Text, "\ntwo") || string(r.Structured) != `{"n":1}` {
+	if !strings.HasPrefix(r.Text, "one\n[content of type image image/png") || !strings.HasSuffix(r.Text, "\ntwo") ||
+		string(r.Structured) != `{"n":1}` {
 		t.Errorf("text %q, structured %s", r.Text, r.Structured)
 	}
 	if len(r.Documents) != 2 || r.Documents[0].URL != "https://example.org/" || r.Documents[1].URL != "" {
@@ -182,7 +187,8 @@ func TestFailuresHaveKindSentenceAndText(t *testing.T) {
 	}
 	for _, c := range cases {
 		r := s.call(t, c.tool, c.arguments)
-		if r.Failure == nil || r.Failure.Kind != c.kind || r.Failure.Message == "" || !strings.Contains(r.Text, c.says) {
+		if r.Failure == nil || r.Failure.Kind != c.kind || r.Failure.Message == "" ||
+			!strings.Contains(r.Text, c.says) {
 			t.Errorf("%s %s: %+v %q", c.tool, c.arguments, r.Failure, r.Text)
 		}
 	}
@@ -205,12 +211,14 @@ func TestTwoToolsOfOneNameAreToldApart(t *testing.T) {
 
 func TestRevokingWorksOnACallThatRuns(t *testing.T) {
 	s := open(t)
-	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, guesttest.ProbeManifest)}); err != nil {
+	if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe,
+		guesttest.ProbeManifest)}); err != nil {
 		t.Fatal(err)
 	}
 	w := &revoker{scene: s, t: t}
 	r := s.call(t, "show", `{}`, func(in *tool.Invocation) { in.Report = w })
-	if r.Failure == nil || !strings.Contains(r.Text, "denied") || !reflect.DeepEqual(w.shown, []string{"progress half 0.5"}) {
+	if r.Failure == nil || !strings.Contains(r.Text, "denied") ||
+		!reflect.DeepEqual(w.shown, []string{"progress half 0.5"}) {
 		t.Errorf("shown %q, result %+v", w.shown, r)
 	}
 }

@@ -143,19 +143,23 @@ func TestHyperMCPImportsLinkAndAnswer(t *testing.T) {
 	if len(shown) != 1 || shown[0] != "progress half 0.5" {
 		t.Errorf("shown %q", shown)
 	}
-	for _, line := range []string{"WARN l: careful", "WARN get_keyring_secret is denied", "WARN get_access_token is denied", "INFO The plugin asked the person"} {
+	for _, line := range []string{"WARN l: careful", "WARN get_keyring_secret is denied",
+		"WARN get_access_token is denied", "INFO The plugin asked the person"} {
 		if !strings.Contains(strings.Join(log.all, "\n"), line) {
 			t.Errorf("the log has no %q: %q", line, log.all)
 		}
 	}
-	if len(model.asked) != 1 || len(model.asked[0].Messages) != 3 || model.asked[0].Messages[0] != (hostfunc.Said{Role: "system", Text: "Be brief."}) ||
+	if len(model.asked) != 1 || len(model.asked[0].Messages) != 3 ||
+		model.asked[0].Messages[0] != (hostfunc.Said{Role: "system", Text: "Be brief."}) ||
 		model.asked[0].Messages[2].Text != "a\nb" || model.asked[0].MaxOutputTokens != 50 {
 		t.Errorf("asked %+v", model.asked)
 	}
-	if answers, _, _ = ask(strings.Replace(message, "50", "5", 1)); !strings.Contains(answers["message"], `"stopReason":"maxTokens"`) {
+	if answers, _, _ = ask(strings.Replace(message, "50", "5", 1)); !strings.Contains(answers["message"],
+		`"stopReason":"maxTokens"`) {
 		t.Errorf("cut off: %s", answers["message"])
 	}
-	for _, bad := range []string{`{"messages":7}`, `{"messages":[{"role":"user","content":{"type":"image"}}]}`, `{"messages":[{"role":"user","content":7}]}`, `{}`} {
+	for _, bad := range []string{`{"messages":7}`, `{"messages":[{"role":"user","content":{"type":"image"}}]}`,
+		`{"messages":[{"role":"user","content":7}]}`, `{}`} {
 		if answers, _, _ = ask(bad); !strings.Contains(answers["message"], `"kind":"invalid"`) {
 			t.Errorf("%s: %s", bad, answers["message"])
 		}
@@ -164,7 +168,8 @@ func TestHyperMCPImportsLinkAndAnswer(t *testing.T) {
 	if err := s.manager.SetGrant(t.Context(), anOperator, "hyper", without); err != nil {
 		t.Fatal(err)
 	}
-	if answers, _, r := ask(message); !strings.Contains(answers["message"], `"kind":"denied"`) || len(r.HostCalls) == 0 {
+	if answers, _, r := ask(message); !strings.Contains(answers["message"], `"kind":"denied"`) ||
+		len(r.HostCalls) == 0 {
 		t.Errorf("without a grant: %s, host calls %+v", answers["message"], r.HostCalls)
 	}
 }

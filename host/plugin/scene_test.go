@@ -73,7 +73,8 @@ func open(t *testing.T, change ...func(*scene)) *scene {
 	user, _, err := s.store.Users().EnsureOwner(t.Context())
 	must(err)
 	s.owner = user.Principal(identity.Command)
-	s.base, err = knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(s.dir, "index"), Documents: s.store.Documents(), People: s.store.Users()})
+	s.base, err = knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(s.dir, "index"),
+		Documents: s.store.Documents(), People: s.store.Users()})
 	must(err)
 	t.Cleanup(func() { _ = s.base.Close() })
 	s.engine, err = engine.New(t.Context(), engine.Config{CacheDir: built.CacheDir})
@@ -94,7 +95,8 @@ func (s *scene) start(t *testing.T) {
 	s.manager, err = plugin.New(t.Context(), plugin.Config{
 		Engine: s.engine, Registry: reg, Audit: s.log, Logger: s.logger, Now: func() time.Time { return noon },
 		Services: hostfunc.Services{
-			Knowledge: s.base, Memories: s.store.Memories(), Sessions: s.store.Sessions(), Files: s.store.Files(), Runs: s.store.Runs(), Messages: s.store.Messages(), Models: s.models, Egress: s.guard,
+			Knowledge: s.base, Memories: s.store.Memories(), Sessions: s.store.Sessions(), Files: s.store.Files(),
+			Runs: s.store.Runs(), Messages: s.store.Messages(), Models: s.models, Egress: s.guard,
 			Storage:       s.store.Space("sandbox"),
 			Workspaces:    files.NewKept(filepath.Join(s.dir, "workspaces"), time.Now),
 			MemoryChanged: func(user, id, change string) { s.changes = append(s.changes, change) },
@@ -117,7 +119,8 @@ func (s *scene) start(t *testing.T) {
 
 func (s *scene) add(t *testing.T, name, text string) string {
 	t.Helper()
-	added, err := s.base.Add(t.Context(), s.owner, knowledge.Source{URI: name, Name: name, Data: []byte(text), ModTime: noon})
+	added, err := s.base.Add(t.Context(), s.owner,
+		knowledge.Source{URI: name, Name: name, Data: []byte(text), ModTime: noon})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func read(t *testing.T, r tool.Result) found {
 func withSearch(t *testing.T) (*scene, string) {
 	t.Helper()
 	s := open(t)
-	id := s.add(t, "plugins.md", "# Plugins\n\n## How do I declare a capability?\n\nYou declare a capability in the manifest of the plugin.\n")
+	id := s.add(t, "plugins.md", "# Plugins\n\n## How do I declare a capability?\n\nYou declare a capability in the "+
+		"manifest of the plugin.\n")
 	s.add(t, "bread.md", "# Bread\n\nFlour, water, salt and time make a loaf.\n")
 	if err := s.install(t, map[string][]byte{"search.wasm": built.Search}); err != nil {
 		t.Fatal(err)
@@ -85,11 +86,13 @@ func TestSearchFindsAndCitesThroughTheSandbox(t *testing.T) {
 		t.Fatalf("documents are %+v", r.Documents)
 	}
 	for _, d := range r.Documents {
-		if d.Title == "" || d.Snippet == "" || d.Source != "knowledge" || d.UpdatedAt != "2026-03-01T12:00:00Z" || d.Ref < 101 {
+		if d.Title == "" || d.Snippet == "" || d.Source != "knowledge" || d.UpdatedAt != "2026-03-01T12:00:00Z" ||
+			d.Ref < 101 {
 			t.Errorf("document is %+v", d)
 		}
 	}
-	if len(r.HostCalls) != 2 || r.HostCalls[0].Capability != "knowledge" || r.HostCalls[0].Decision != "allow" || r.HostCalls[0].Bytes == 0 {
+	if len(r.HostCalls) != 2 || r.HostCalls[0].Capability != "knowledge" || r.HostCalls[0].Decision != "allow" ||
+		r.HostCalls[0].Bytes == 0 {
 		t.Errorf("host calls are %+v", r.HostCalls)
 	}
 	again := s.call(t, "internal_search", `{"queries":["declare a capability"]}`, func(in *tool.Invocation) {
@@ -103,8 +106,10 @@ func TestSearchFindsAndCitesThroughTheSandbox(t *testing.T) {
 func TestSearchIsListedWithItsManifest(t *testing.T) {
 	s, _ := withSearch(t)
 	got := s.tool(t, "internal_search").Spec()
-	if !got.Cites || got.Merge != "queries" || got.Plugin != "search" || got.PluginVersion == "" || got.Title != "Search documents" ||
-		!reflect.DeepEqual(got.Labels, []string{"private_data"}) || !strings.Contains(string(got.InputSchema), `"queries"`) {
+	if !got.Cites || got.Merge != "queries" || got.Plugin != "search" || got.PluginVersion == "" ||
+		got.Title != "Search documents" ||
+		!reflect.DeepEqual(got.Labels, []string{"private_data"}) ||
+		!strings.Contains(string(got.InputSchema), `"queries"`) {
 		t.Fatalf("spec is %+v", got)
 	}
 	list, err := s.manager.List(t.Context(), anOperator)
@@ -112,7 +117,8 @@ func TestSearchIsListedWithItsManifest(t *testing.T) {
 		t.Fatalf("list is %+v, %v", list, err)
 	}
 	g := list[0].Grants
-	if len(g) != 2 || g[1].Capability != "knowledge" || g[1].Mode != capability.Allow || g[1].Sentence != "search wants to read your documents." {
+	if len(g) != 2 || g[1].Capability != "knowledge" || g[1].Mode != capability.Allow ||
+		g[1].Sentence != "search wants to read your documents." {
 		t.Fatalf("grants are %+v", g)
 	}
 }
@@ -123,7 +129,8 @@ func TestRevokedKnowledgeIsSaidInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := s.call(t, "internal_search", `{"queries":["bread"]}`)
-	if r.Failure == nil || r.Failure.Kind != tool.FailureFailed || !strings.Contains(r.Text, "may not be searched") || strings.Contains(r.Text, "loaf") {
+	if r.Failure == nil || r.Failure.Kind != tool.FailureFailed || !strings.Contains(r.Text, "may not be searched") ||
+		strings.Contains(r.Text, "loaf") {
 		t.Fatalf("result is %+v", r)
 	}
 	if len(r.HostCalls) != 1 || r.HostCalls[0].Decision != "deny" {
@@ -133,7 +140,8 @@ func TestRevokedKnowledgeIsSaidInWords(t *testing.T) {
 		t.Error(err)
 	}
 	entries, err := s.log.Tail(3)
-	if err != nil || entries[0].Kind != audit.KindGrant || entries[1].Decision != "deny" || entries[2].Outcome != "failed" {
+	if err != nil || entries[0].Kind != audit.KindGrant || entries[1].Decision != "deny" ||
+		entries[2].Outcome != "failed" {
 		t.Fatalf("audit is %+v, %v", entries, err)
 	}
 }
@@ -181,8 +189,9 @@ func TestAnUpgradeWhileToolsAreHeldIsFollowed(t *testing.T) {
 	if err := s.install(t, map[string][]byte{"search.wasm": newer}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := old.Call(t.Context(), tool.Invocation{User: s.owner.UserID(), Arguments: json.RawMessage(`{"queries":["bread"]}`),
-		Refs: tool.Refs{Start: 1, Count: 10}, Now: noon, Report: &watcher{}})
+	r, err := old.Call(t.Context(), tool.Invocation{User: s.owner.UserID(),
+		Arguments: json.RawMessage(`{"queries":["bread"]}`),
+		Refs:      tool.Refs{Start: 1, Count: 10}, Now: noon, Report: &watcher{}})
 	if err != nil || r.Failure != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}

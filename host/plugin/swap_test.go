@@ -37,8 +37,9 @@ func TestNoCallFailsWhileAPluginIsReplaced(t *testing.T) {
 					}
 				}
 				r, err := called.Call(t.Context(), tool.Invocation{
-					CallID: fmt.Sprintf("call_%d_%d", worker, n), User: s.owner.UserID(), Arguments: json.RawMessage(`{}`),
-					Refs: tool.Refs{Start: 1, Count: 10}, Now: noon, Report: &watcher{},
+					CallID: fmt.Sprintf("call_%d_%d", worker, n), User: s.owner.UserID(),
+					Arguments: json.RawMessage(`{}`),
+					Refs:      tool.Refs{Start: 1, Count: 10}, Now: noon, Report: &watcher{},
 				})
 				if err != nil || r.Failure != nil {
 					t.Errorf("call %d: %+v, %v", n, r.Failure, err)
@@ -49,9 +50,11 @@ func TestNoCallFailsWhileAPluginIsReplaced(t *testing.T) {
 		})
 	}
 	for version := range 12 {
-		manifest := strings.Replace(guesttest.ProbeManifest, `"version":"1"`, fmt.Sprintf(`"version":"1.%d"`, version+1), 1)
+		manifest := strings.Replace(guesttest.ProbeManifest, `"version":"1"`,
+			fmt.Sprintf(`"version":"1.%d"`, version+1), 1)
 		before := calls.Load()
-		if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, manifest)}); err != nil {
+		if err := s.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe,
+			manifest)}); err != nil {
 			t.Error(err)
 		}
 		for calls.Load() < before+4 && !t.Failed() {

@@ -67,7 +67,8 @@ func TestOpenURLIsAsItsManifestSays(t *testing.T) {
 	w := withOpenURL(t)
 	s := w.tool(t, "open_url").Spec()
 	slices.Sort(s.Labels)
-	if !slices.Equal(s.Labels, []string{"egress", "untrusted_content"}) || s.Merge != "urls" || !s.Cites || !slices.Equal(s.Needs, []string{"query", "citations"}) {
+	if !slices.Equal(s.Labels, []string{"egress", "untrusted_content"}) || s.Merge != "urls" || !s.Cites ||
+		!slices.Equal(s.Needs, []string{"query", "citations"}) {
 		t.Errorf("spec is %+v", s)
 	}
 	if n := len(built.OpenURL); n > 12<<20 {
@@ -91,13 +92,15 @@ func TestOpenURLReadsPagesAndCitesThem(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.Text), &a); err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Results) != 2 || a.Results[0].Ref != 101 || a.Results[0].Title != "Northern tower" || !strings.Contains(a.Results[0].Content, egresstest.Text) || a.Results[1].Content != egresstest.Text {
+	if len(a.Results) != 2 || a.Results[0].Ref != 101 || a.Results[0].Title != "Northern tower" ||
+		!strings.Contains(a.Results[0].Content, egresstest.Text) || a.Results[1].Content != egresstest.Text {
 		t.Errorf("results are %+v", a.Results)
 	}
 	if len(a.Failed) != 1 || !strings.Contains(a.Failed[0].Reason, "404") {
 		t.Errorf("failed are %+v", a.Failed)
 	}
-	if len(r.Documents) != 2 || r.Documents[0].ID != w.server.URL+"/page?token=hush" || r.Documents[0].Ref != 101 || r.Documents[0].Source != "web" {
+	if len(r.Documents) != 2 || r.Documents[0].ID != w.server.URL+"/page?token=hush" || r.Documents[0].Ref != 101 ||
+		r.Documents[0].Source != "web" {
 		t.Errorf("documents are %+v", r.Documents)
 	}
 	var summaries []string
@@ -107,7 +110,8 @@ func TestOpenURLReadsPagesAndCitesThem(t *testing.T) {
 			t.Errorf("%s has no bytes", h.Summary)
 		}
 	}
-	want := []string{"http allow fetch " + w.server.URL + "/page?token=…", "http allow fetch " + w.server.URL + "/gzip", "http allow fetch " + w.server.URL + "/nowhere"}
+	want := []string{"http allow fetch " + w.server.URL + "/page?token=…", "http allow fetch " + w.server.URL + "/gzip",
+		"http allow fetch " + w.server.URL + "/nowhere"}
 	if !slices.Equal(summaries, want) {
 		t.Errorf("host calls are %q", summaries)
 	}
@@ -156,7 +160,8 @@ func TestForbiddenTargetsAreDeniedThroughThePlugin(t *testing.T) {
 	for ten := range slices.Chunk(targets, 10) {
 		var redirects []string
 		for _, target := range ten {
-			if target != "http:///path" && target != "http://" && target != "//127.0.0.1/" { // relative, with a meaning of their own
+			if target != "http:///path" && target != "http://" &&
+				target != "//127.0.0.1/" { // relative, with a meaning of their own
 				redirects = append(redirects, w.server.URL+"/to?u="+url.QueryEscape(target))
 			}
 		}
@@ -174,8 +179,10 @@ func TestForbiddenTargetsAreDeniedThroughThePlugin(t *testing.T) {
 func TestAHostileWebHarmsNobody(t *testing.T) {
 	w := withOpenURL(t)
 	for path, says := range map[string]string{
-		"/gzip-bomb": "unpacks to more than 100 times", "/br-bomb": "unpacks to more than 100 times", "/hops/20": "redirected more than 10 times",
-		"/long": "before its answer was complete", "/garbage": "did not answer as HTTP asks", "/hangup": "ended the connection", "/flood": "did not answer as HTTP asks",
+		"/gzip-bomb": "unpacks to more than 100 times", "/br-bomb": "unpacks to more than 100 times",
+		"/hops/20": "redirected more than 10 times",
+		"/long":    "before its answer was complete", "/garbage": "did not answer as HTTP asks",
+		"/hangup": "ended the connection", "/flood": "did not answer as HTTP asks",
 		"/gzip-lie": "compressed with gzip, and it is not", "/klingon": "klingon", "/png": "not text",
 	} {
 		if r := w.openURLs(t, w.server.URL+path); r.Failure == nil || !strings.Contains(r.Text, says) {
@@ -183,7 +190,8 @@ func TestAHostileWebHarmsNobody(t *testing.T) {
 		}
 	}
 	for path, has := range map[string]string{
-		"/endless": "larger than 2 MiB", "/fifty": "larger than 2 MiB", "/deep": egresstest.Text, "/charset": "灯台", "/short": egresstest.Text[:8],
+		"/endless": "larger than 2 MiB", "/fifty": "larger than 2 MiB", "/deep": egresstest.Text, "/charset": "灯台",
+		"/short":  egresstest.Text[:8],
 		"/cookie": `cookie: \"\"`, "/refresh": egresstest.Text,
 	} {
 		if r := w.openURLs(t, w.server.URL+path); r.Failure != nil || !strings.Contains(r.Text, has) {
@@ -214,7 +222,8 @@ func TestANameThatChangesItsAnswerIsCheckedEachTime(t *testing.T) {
 	if r := w.openURLs(t, "http://moving.test/to?u=/page"); r.Failure == nil || r.HostCalls[0].Decision != "deny" {
 		t.Errorf("a redirect to the same name: %s", r.Text)
 	}
-	if r := w.openURLs(t, "http://mixed.test/page"); r.Failure == nil && !slices.Contains(w.dialer.Dialed(), egresstest.PublicAddress+":80") {
+	if r := w.openURLs(t, "http://mixed.test/page"); r.Failure == nil &&
+		!slices.Contains(w.dialer.Dialed(), egresstest.PublicAddress+":80") {
 		t.Errorf("one of two addresses is inside: %s", r.Text)
 	}
 	for _, address := range w.dialer.Dialed() {
@@ -254,7 +263,8 @@ func TestWithoutTheGrantNothingGoesOut(t *testing.T) {
 	if r := w.openURLs(t, w.server.URL+"/page"); r.Failure == nil || !strings.Contains(r.Text, "nobody can be asked") {
 		t.Errorf("to be asked: %s", r.Text)
 	}
-	set(capability.Grant{Capability: "http", Mode: capability.Allow, Params: json.RawMessage(`{"allow":[{"host":"127.0.0.1","path_prefix":"/ok"}]}`)})
+	set(capability.Grant{Capability: "http", Mode: capability.Allow,
+		Params: json.RawMessage(`{"allow":[{"host":"127.0.0.1","path_prefix":"/ok"}]}`)})
 	if r := w.openURLs(t, w.server.URL+"/page"); r.Failure == nil || !strings.Contains(r.Text, "is not on the list") {
 		t.Errorf("narrowed: %s", r.Text)
 	}
@@ -262,7 +272,8 @@ func TestWithoutTheGrantNothingGoesOut(t *testing.T) {
 		t.Errorf("narrowed: %s", r.Text)
 	}
 	set(capability.Grant{Capability: "http", Mode: capability.Allow, Params: json.RawMessage(`{"rate_per_minute":3}`)})
-	if r := w.openURLs(t, w.server.URL+"/ok?1", w.server.URL+"/ok?2", w.server.URL+"/ok?3", w.server.URL+"/ok?4", w.server.URL+"/ok?5"); !strings.Contains(r.Text, "more requests a minute") {
+	if r := w.openURLs(t, w.server.URL+"/ok?1", w.server.URL+"/ok?2", w.server.URL+"/ok?3", w.server.URL+"/ok?4",
+		w.server.URL+"/ok?5"); !strings.Contains(r.Text, "more requests a minute") {
 		t.Errorf("too often: %s", r.Text)
 	}
 	none := withOpenURL(t, func(c *egress.Config) { c.Level = egress.None })
@@ -289,7 +300,8 @@ func TestExtismPluginsRequestThroughTheSameDoor(t *testing.T) {
 		return w.call(t, "request", strings.ReplaceAll(arguments, "SERVER", w.server.URL)).Text
 	}
 	if got := ask(`{"url":"SERVER/echo?key=hush","method":"POST","headers":{"X-Own":"yes"},"body":"the body"}`); !strings.HasPrefix(got, "status 200\n") ||
-		!strings.Contains(got, "POST /echo?key=hush") || !strings.Contains(got, "X-Own: yes") || !strings.Contains(got, "the body") || !strings.Contains(got, `"content-type"`) {
+		!strings.Contains(got, "POST /echo?key=hush") || !strings.Contains(got, "X-Own: yes") ||
+		!strings.Contains(got, "the body") || !strings.Contains(got, `"content-type"`) {
 		t.Errorf("granted: %s", got)
 	}
 	for arguments, says := range map[string]string{
@@ -318,7 +330,8 @@ func TestFetchIsTold(t *testing.T) {
 		t.Helper()
 		return w.call(t, "fetch", strings.ReplaceAll(arguments, "SERVER", w.server.URL))
 	}
-	if r := ask(`{"url":"SERVER/to?u=/ok"}`); r.Text != "status 200\nat "+w.server.URL+"/ok\ntruncated false\n"+egresstest.Text {
+	if r := ask(`{"url":"SERVER/to?u=/ok"}`); r.Text != "status 200\nat "+w.server.URL+"/ok\ntruncated false\n"+
+		egresstest.Text {
 		t.Errorf("answer is %s", r.Text)
 	}
 	if r := ask(`{"url":"SERVER/fifty"}`); !strings.Contains(r.Text, "truncated true") {
@@ -335,7 +348,8 @@ func TestFetchIsTold(t *testing.T) {
 		}
 	}
 	unreachable := open(t)
-	if err := unreachable.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe, webProbe)}); err != nil {
+	if err := unreachable.install(t, map[string][]byte{"probe.wasm": guesttest.Packed(t, built.Probe,
+		webProbe)}); err != nil {
 		t.Fatal(err)
 	}
 	if r := unreachable.call(t, "fetch", `{"url":"http://127.0.0.1/"}`); !strings.Contains(r.Text, "unavailable: ") {

@@ -61,7 +61,8 @@ func TestAKeptWorkspaceLastsForItsUser(t *testing.T) {
 	ok(s.call(t, "read", `{"path":"/workspace/a.txt"}`), "mine")
 	ok(s.call(t, "files", `{}`, user("third")), "done\n") // all that a program does with files
 
-	perCall := capability.Grant{Capability: capability.Workspace, Mode: capability.Allow, Params: []byte(`{"persistent":false}`)}
+	perCall := capability.Grant{Capability: capability.Workspace, Mode: capability.Allow,
+		Params: []byte(`{"persistent":false}`)}
 	if err := s.manager.SetGrant(t.Context(), anOperator, "prog", perCall); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,8 @@ func TestCallsOfAKeptWorkspaceComeOneAfterAnother(t *testing.T) {
 	for n := range 12 {
 		group.Go(func() {
 			r, err := write.Call(t.Context(), tool.Invocation{
-				CallID: fmt.Sprint(n), User: s.owner.UserID(), Arguments: fmt.Appendf(nil, `{"path":"/workspace/%d","text":"%d"}`, n, n), Report: &watcher{},
+				CallID: fmt.Sprint(n), User: s.owner.UserID(),
+				Arguments: fmt.Appendf(nil, `{"path":"/workspace/%d","text":"%d"}`, n, n), Report: &watcher{},
 			})
 			if err != nil || r.Failure != nil {
 				t.Errorf("%d: %+v, %v", n, r.Failure, err)

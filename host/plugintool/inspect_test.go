@@ -18,7 +18,8 @@ func TestInspectSaysWhatAPluginIsAndWants(t *testing.T) {
 	if in.Protocol != "tools.v2" || in.Size != len(built.Search) || len(in.SHA256) != 64 || len(in.Undeclared) != 0 {
 		t.Errorf("inspection is %+v", in)
 	}
-	if len(in.HostFunctions) != 1 || in.HostFunctions[0].Name != "knowledge_search" || in.HostFunctions[0].Capability != "knowledge" {
+	if len(in.HostFunctions) != 1 || in.HostFunctions[0].Name != "knowledge_search" ||
+		in.HostFunctions[0].Capability != "knowledge" {
 		t.Errorf("host functions are %v: the linker must keep only what is reached", in.HostFunctions)
 	}
 	if len(in.Asks) != 2 || in.Asks[1].Sentence != "search wants to read your documents." {

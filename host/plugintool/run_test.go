@@ -23,7 +23,8 @@ func TestRunGrantsNothingUnlessSaid(t *testing.T) {
 		Engine: s.engine, Services: hostfunc.Services{Storage: s.store.Space("run")}, Audit: s.log,
 	}
 	request := plugintool.Request{
-		WASM: guesttest.Packed(t, built.Probe, guesttest.ProbeManifest), Tool: "show", Log: func(level, message string) { logged = append(logged, level+" "+message) },
+		WASM: guesttest.Packed(t, built.Probe, guesttest.ProbeManifest), Tool: "show",
+		Log: func(level, message string) { logged = append(logged, level+" "+message) },
 	}
 	r, err := plugintool.Run(t.Context(), with, request)
 	if err != nil || r.Result.Failure == nil || !strings.Contains(r.Result.Text, "denied") {
@@ -36,11 +37,13 @@ func TestRunGrantsNothingUnlessSaid(t *testing.T) {
 	if r, err = plugintool.Run(t.Context(), with, request); err != nil || r.Result.Text != "shown" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	request.Tool, request.Grants = "context", capability.Grants{"context": {Capability: "context", Mode: capability.Allow}}
+	request.Tool, request.Grants = "context", capability.Grants{"context": {Capability: "context",
+		Mode: capability.Allow}}
 	if request.Meta, err = plugintool.ReadMeta([]byte(`{"bulkhead/query":"why?","refs":{"start":5,"count":6}}`)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = plugintool.Run(t.Context(), with, request); err != nil || !strings.Contains(r.Result.Text, "why?") || !strings.Contains(r.Result.Text, `"start":5`) {
+	if r, err = plugintool.Run(t.Context(), with, request); err != nil || !strings.Contains(r.Result.Text, "why?") ||
+		!strings.Contains(r.Result.Text, `"start":5`) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	request.Tool = "shwo"
@@ -59,10 +62,11 @@ func TestStopEndsACallThatLoops(t *testing.T) {
 	defer cancel()
 	with := plugintool.Surroundings{Engine: s.engine, Audit: s.log}
 	entered := false
-	r, err := plugintool.Run(ctx, with, plugintool.Request{WASM: guesttest.Bad(guesttest.Loops), Tool: "bad", Log: func(string, string) {
-		entered = true
-		cancel()
-	}})
+	r, err := plugintool.Run(ctx, with, plugintool.Request{WASM: guesttest.Bad(guesttest.Loops), Tool: "bad",
+		Log: func(string, string) {
+			entered = true
+			cancel()
+		}})
 	if err != nil || !entered || r.Result.Failure == nil || !strings.Contains(r.Result.Failure.Message, "was stopped") {
 		t.Errorf("entered %v, result %+v, %v", entered, r.Result, err)
 	}
@@ -79,7 +83,8 @@ func TestPortableBuildAnswersTheSame(t *testing.T) {
 	}
 	with := plugintool.Surroundings{Engine: s.engine, Services: hostfunc.Services{Knowledge: s.base}, Audit: s.log}
 	request := plugintool.Request{
-		Tool: "internal_search", Arguments: json.RawMessage(`{"queries":["declare a capability"]}`), User: s.owner.UserID(),
+		Tool: "internal_search", Arguments: json.RawMessage(`{"queries":["declare a capability"]}`),
+		User:   s.owner.UserID(),
 		Grants: capability.Grants{"knowledge": {Capability: "knowledge", Mode: capability.Allow}},
 	}
 	var raw []string
@@ -129,7 +134,8 @@ func TestRunServesWhatTheHostHas(t *testing.T) {
 		return grants
 	}
 	with := plugintool.Surroundings{
-		Engine: s.engine, Services: hostfunc.Services{Memories: s.store.Memories(), Sessions: s.store.Sessions(), Files: s.store.Files(), Runs: s.store.Runs(), Messages: s.store.Messages()}, Audit: s.log,
+		Engine: s.engine, Services: hostfunc.Services{Memories: s.store.Memories(), Sessions: s.store.Sessions(),
+			Files: s.store.Files(), Runs: s.store.Runs(), Messages: s.store.Messages()}, Audit: s.log,
 	}
 	add := plugintool.Request{
 		WASM: built.Memory, Tool: "add_memory", Arguments: json.RawMessage(`{"text":"likes tea"}`),
@@ -158,11 +164,13 @@ func TestRunServesWhatTheHostHas(t *testing.T) {
 		WASM: guesttest.Packed(t, built.Probe, `{"manifest":1,"name":"probe","version":"1","capabilities":{"model":{}}}`),
 		Tool: "ask_model", Arguments: json.RawMessage(`{"text":"why?"}`), Grants: all("model"),
 	}
-	if r, err = plugintool.Run(t.Context(), with, ask); err != nil || !strings.Contains(r.Result.Text, "lets plugins ask no model") {
+	if r, err = plugintool.Run(t.Context(), with, ask); err != nil ||
+		!strings.Contains(r.Result.Text, "lets plugins ask no model") {
 		t.Errorf("without a model: %+v, %v", r.Result, err)
 	}
 	with.Services.Models = echo{}
-	if r, err = plugintool.Run(t.Context(), with, ask); err != nil || !strings.Contains(r.Result.Text, "you said why?") {
+	if r, err = plugintool.Run(t.Context(), with, ask); err != nil ||
+		!strings.Contains(r.Result.Text, "you said why?") {
 		t.Errorf("with a model: %+v, %v", r.Result, err)
 	}
 }

@@ -42,7 +42,8 @@ func open(t *testing.T) *scene {
 	user, _, err := s.store.Users().EnsureOwner(t.Context())
 	must(err)
 	s.owner = user.Principal(identity.Command)
-	s.base, err = knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"), Documents: s.store.Documents(), People: s.store.Users()})
+	s.base, err = knowledge.Open(t.Context(), knowledge.Config{Dir: filepath.Join(dir, "index"),
+		Documents: s.store.Documents(), People: s.store.Users()})
 	must(err)
 	t.Cleanup(func() { _ = s.base.Close() })
 	s.engine, err = engine.New(t.Context(), engine.Config{CacheDir: built.CacheDir})

@@ -46,16 +46,19 @@ func TestAPluginIsTheSameUnderTheReference(t *testing.T) {
 		arguments map[string]json.RawMessage
 		want      string
 	}{
-		"a built-in one, portable": {built.Portable, map[string]json.RawMessage{"internal_search": json.RawMessage(`{"queries":["a"]}`)}, "list_tools same, internal_search same"},
-		"with an example":          {built.Portable, nil, "list_tools same, internal_search same"},
-		"of the first protocol":    {built.Servlet, nil, ""},
-		"with all of hyper-mcp's":  {built.Hyper, nil, "list_tools same, ask same"},
+		"a built-in one, portable": {built.Portable,
+			map[string]json.RawMessage{"internal_search": json.RawMessage(`{"queries":["a"]}`)},
+			"list_tools same, internal_search same"},
+		"with an example":         {built.Portable, nil, "list_tools same, internal_search same"},
+		"of the first protocol":   {built.Servlet, nil, ""},
+		"with all of hyper-mcp's": {built.Hyper, nil, "list_tools same, ask same"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			v := verify(t, s, c.wasm, plugintool.VerifyOptions{Reference: true, Arguments: c.arguments})
 			got := compared(v)
-			if !v.Good() || len(v.Compared) != len(v.Tools)+1 || strings.Contains(got, "differs") || c.want != "" && got != c.want {
+			if !v.Good() || len(v.Compared) != len(v.Tools)+1 || strings.Contains(got, "differs") || c.want != "" &&
+				got != c.want {
 				t.Errorf("%s; problems %q", got, v.Problems)
 			}
 		})
@@ -77,7 +80,8 @@ func differing(body func(b *w.Module, f map[string]uint32) [][]byte) []byte {
 	say := func(text string) (code [][]byte) {
 		code = append(code, w.Const64(int64(len(text))), w.Call(f["alloc"]), w.Set(0))
 		for i := range len(text) {
-			code = append(code, w.Get(0), w.Const64(int64(i)), w.Add64, w.Const32(int32(text[i])), w.Call(f["store_u8"]))
+			code = append(code, w.Get(0), w.Const64(int64(i)), w.Add64, w.Const32(int32(text[i])),
+				w.Call(f["store_u8"]))
 		}
 		return append(code, w.Get(0), w.Const64(int64(len(text))), w.Call(f["output_set"]))
 	}
@@ -115,7 +119,8 @@ func TestWhatCannotBeComparedIsSaid(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	command := guesttest.Packed(t, built.Command, fmt.Sprintf(guesttest.CommandManifest, ""))
-	if v := verify(t, s, command, plugintool.VerifyOptions{Reference: true}); v.Good() || !strings.Contains(fmt.Sprint(v.Problems), "no Extism plugin") {
+	if v := verify(t, s, command, plugintool.VerifyOptions{Reference: true}); v.Good() ||
+		!strings.Contains(fmt.Sprint(v.Problems), "no Extism plugin") {
 		t.Errorf("%+v", v.Problems)
 	}
 	if v := verify(t, s, command, plugintool.VerifyOptions{}); !v.Good() || len(v.Tools) < 10 {
@@ -134,18 +139,23 @@ func TestWhatDoesNotFitTogetherIsFound(t *testing.T) {
 		warning  string
 		argument map[string]json.RawMessage
 	}{
-		"an entry for no tool":         {manifest(`,"dynamic":true,"capabilities":{"kv":{}},"tools":{"x":{}}`), "", `"x"`, nil},
-		"no tools":                     {manifest(""), "names 0 tools", "", nil},
-		"a capability not asked for":   {manifest(`,"dynamic":true`), "", "uses kv", nil},
-		"no manifest":                  {built.Hyper, "", "no manifest", nil},
-		"arguments for no tool":        {built.Hyper, `"none"`, "", map[string]json.RawMessage{"none": json.RawMessage(`{}`)}},
-		"an entry for no tool, static": {guesttest.Packed(t, built.Hyper, `{"manifest":1,"name":"h","version":"1","tools":{"x":{}}}`), `"x"`, "", nil},
-		"a signature":                  {wasmbin.AppendCustom(append([]byte(nil), built.Hyper...), "signature", []byte{1}), "", "does not check signatures", nil},
+		"an entry for no tool": {manifest(`,"dynamic":true,"capabilities":{"kv":{}},"tools":{"x":{}}`), "",
+			`"x"`, nil},
+		"no tools":                   {manifest(""), "names 0 tools", "", nil},
+		"a capability not asked for": {manifest(`,"dynamic":true`), "", "uses kv", nil},
+		"no manifest":                {built.Hyper, "", "no manifest", nil},
+		"arguments for no tool": {built.Hyper, `"none"`, "",
+			map[string]json.RawMessage{"none": json.RawMessage(`{}`)}},
+		"an entry for no tool, static": {guesttest.Packed(t, built.Hyper,
+			`{"manifest":1,"name":"h","version":"1","tools":{"x":{}}}`), `"x"`, "", nil},
+		"a signature": {wasmbin.AppendCustom(append([]byte(nil), built.Hyper...), "signature", []byte{1}), "",
+			"does not check signatures", nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			v := verify(t, s, c.wasm, plugintool.VerifyOptions{Arguments: c.argument})
-			if v.Good() != (c.problem == "") || !strings.Contains(strings.Join(v.Problems, " "), c.problem) || !strings.Contains(strings.Join(v.Warnings, " "), c.warning) {
+			if v.Good() != (c.problem == "") || !strings.Contains(strings.Join(v.Problems, " "), c.problem) ||
+				!strings.Contains(strings.Join(v.Warnings, " "), c.warning) {
 				t.Errorf("problems %q, warnings %q", v.Problems, v.Warnings)
 			}
 		})

@@ -24,18 +24,21 @@ var inward = map[string]string{
 // outboundNames are what opens a connection or looks up a name, by import path.
 // A name ending in * stands for all that begin so.
 var outboundNames = map[string][]string{
-	"net":                         {"Dial*", "Dialer", "Lookup*", "Resolver", "DefaultResolver"},
-	"net/http":                    {"Get", "Head", "Post", "PostForm", "DefaultClient", "DefaultTransport", "Transport"},
-	"net/http/httputil":           {"ReverseProxy", "NewSingleHostReverseProxy", "NewClientConn", "NewProxyClientConn"},
-	"crypto/tls":                  {"Dial*", "Dialer", "Client"},
-	"net/smtp":                    {"Dial", "SendMail", "NewClient"},
-	"net/rpc":                     {"Dial*"},
-	"net/rpc/jsonrpc":             {"Dial"},
-	"syscall":                     {"Connect", "Socket"},
-	"golang.org/x/sys/unix":       {"Connect", "Socket"},
-	"github.com/gofiber/fiber/v2": {"Get", "Head", "Post", "Put", "Patch", "Delete", "AcquireClient", "AcquireAgent", "Client"},
-	"github.com/valyala/fasthttp": {"Dial*", "Get*", "Post", "Do*", "Client", "HostClient", "PipelineClient", "LBClient", "TCPDialer"},
-	"github.com/coder/websocket":  {"Dial"},
+	"net": {"Dial*", "Dialer", "Lookup*", "Resolver", "DefaultResolver"},
+	"net/http": {"Get", "Head", "Post", "PostForm", "DefaultClient", "DefaultTransport",
+		"Transport"},
+	"net/http/httputil":     {"ReverseProxy", "NewSingleHostReverseProxy", "NewClientConn", "NewProxyClientConn"},
+	"crypto/tls":            {"Dial*", "Dialer", "Client"},
+	"net/smtp":              {"Dial", "SendMail", "NewClient"},
+	"net/rpc":               {"Dial*"},
+	"net/rpc/jsonrpc":       {"Dial"},
+	"syscall":               {"Connect", "Socket"},
+	"golang.org/x/sys/unix": {"Connect", "Socket"},
+	"github.com/gofiber/fiber/v2": {"Get", "Head", "Post", "Put", "Patch", "Delete", "AcquireClient", "AcquireAgent",
+		"Client"},
+	"github.com/valyala/fasthttp": {"Dial*", "Get*", "Post", "Do*", "Client", "HostClient", "PipelineClient",
+		"LBClient", "TCPDialer"},
+	"github.com/coder/websocket": {"Dial"},
 }
 
 // CheckOutbound returns a sentence for each place in the host, the runtime or the
@@ -56,7 +59,8 @@ func CheckOutbound(root string) ([]string, error) {
 				return err
 			}
 			name = filepath.ToSlash(name)
-			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || within(name, doorway) || inward[name] != "" {
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || within(name, doorway) ||
+				inward[name] != "" {
 				return nil
 			}
 			source, err := os.ReadFile(path)
@@ -91,7 +95,8 @@ func outbound(name string, source []byte) ([]string, error) {
 	}
 	var broken []string
 	say := func(at token.Pos, what string) {
-		broken = append(broken, fmt.Sprintf("%s:%d uses %s: only %s opens outbound connections", name, files.Position(at).Line, what, doorway))
+		broken = append(broken, fmt.Sprintf("%s:%d uses %s: only %s opens outbound connections", name,
+			files.Position(at).Line, what, doorway))
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -123,7 +128,8 @@ func localName(spec *ast.ImportSpec, path string) string {
 		return spec.Name.Name
 	}
 	last := path[strings.LastIndexByte(path, '/')+1:]
-	if len(last) > 1 && last[0] == 'v' && !strings.ContainsFunc(last[1:], func(r rune) bool { return r < '0' || r > '9' }) {
+	if len(last) > 1 && last[0] == 'v' && !strings.ContainsFunc(last[1:],
+		func(r rune) bool { return r < '0' || r > '9' }) {
 		path = strings.TrimSuffix(path, "/"+last)
 		last = path[strings.LastIndexByte(path, '/')+1:]
 	}

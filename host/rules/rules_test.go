@@ -23,7 +23,8 @@ func TestThisRepositoryKeepsTheRules(t *testing.T) {
 
 func pkg(path string, imports ...string) Package {
 	for i, name := range imports {
-		if within(name, "host") || within(name, "runtime") || within(name, "sandbox") || within(name, "plugins") || within(name, "pdk") || within(name, "web") {
+		if within(name, "host") || within(name, "runtime") || within(name, "sandbox") || within(name, "plugins") ||
+			within(name, "pdk") || within(name, "web") {
 			imports[i] = Module + "/" + name
 		}
 	}
@@ -105,8 +106,9 @@ func TestAllowedImportsPass(t *testing.T) {
 		pkg("host/api", "github.com/gofiber/fiber/v2", "host/turn"),
 		pkg("host/store", "go.etcd.io/bbolt"),
 		pkg("host/turn", "host/loop", "host/step"),
-		{Path: "pdk/go", Name: "pdk", Documented: true, Imports: []string{"runtime", "unsafe"}}, // the standard library's
-		pkg("host/toolrunner", "fmt"),                                                           // a longer name is not below a shorter one
+		{Path: "pdk/go", Name: "pdk", Documented: true,
+			Imports: []string{"runtime", "unsafe"}}, // the standard library's
+		pkg("host/toolrunner", "fmt"), // a longer name is not below a shorter one
 	} {
 		if found := Check([]Package{p}); len(found) != 0 {
 			t.Errorf("%v", found)
@@ -115,7 +117,8 @@ func TestAllowedImportsPass(t *testing.T) {
 }
 
 func TestIndirectImportsAreFound(t *testing.T) {
-	found := Check([]Package{pkg("host/step", "host/salvage"), pkg("host/salvage", "host/cite"), pkg("host/cite", "host/loop"), pkg("host/loop")})
+	found := Check([]Package{pkg("host/step", "host/salvage"), pkg("host/salvage", "host/cite"),
+		pkg("host/cite", "host/loop"), pkg("host/loop")})
 	if len(found) != 1 || !strings.HasPrefix(found[0], "host/step imports host/loop: ") {
 		t.Fatalf("found %q", found)
 	}
@@ -127,7 +130,8 @@ func TestPackagesNeedACommentAndAName(t *testing.T) {
 	tests := bare
 	tests.OnlyTests = true
 	found := Check([]Package{bare, tests, pkg("host/util")})
-	if len(found) != 2 || found[0] != "host/loop has no package comment" || !strings.HasPrefix(found[1], "host/util: the name") {
+	if len(found) != 2 || found[0] != "host/loop has no package comment" ||
+		!strings.HasPrefix(found[1], "host/util: the name") {
 		t.Fatalf("found %q", found)
 	}
 }

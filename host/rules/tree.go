@@ -39,7 +39,8 @@ func CheckText(name, text string, folders []string) []string {
 	var broken []string
 	for i, line := range strings.Split(text, "\n") {
 		if found := homes.FindString(line); found != "" {
-			broken = append(broken, fmt.Sprintf("%s:%d holds the path of a machine: %s", name, i+1, strings.TrimSpace(found)))
+			broken = append(broken, fmt.Sprintf("%s:%d holds the path of a machine: %s", name, i+1,
+				strings.TrimSpace(found)))
 		}
 		for _, folder := range folders {
 			if holdsPath(line, folder) {
@@ -72,5 +73,6 @@ func holdsPath(line, folder string) bool {
 }
 
 func isPathByte(b byte) bool {
-	return b == '/' || b == '.' || b == '-' || b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+	return b == '/' || b == '.' || b == '-' || b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' &&
+		b <= 'Z'
 }

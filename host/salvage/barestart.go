@@ -6,10 +6,12 @@ import "strings"
 // Only then is text held.
 
 // fenceLanguages are those of code fences that calls stand in.
-var fenceLanguages = []string{"", "json", "tool_call", "tool_calls", "tool_code", "tool", "tools", "function_call", "python", "py", "xml", "text"}
+var fenceLanguages = []string{"", "json", "tool_call", "tool_calls", "tool_code", "tool", "tools", "function_call",
+	"python", "py", "xml", "text"}
 
 // imitations are how models imitate a client's transcript of calls.
-var imitations = []string{"calling tool:", "tool_call:", "tool call:", "tool_calls:", "tool:", "call:", "called tool:", "function call:", "tool use:"}
+var imitations = []string{"calling tool:", "tool_call:", "tool call:", "tool_calls:", "tool:", "call:", "called tool:",
+	"function call:", "tool use:"}
 
 // bareMayBegin tells whether a bare call may begin at this line: at the start of
 // the answer, or behind one short line.

@@ -18,7 +18,8 @@ func chunked(s string, n int) []string {
 }
 
 func prose(size int) string {
-	const p = "A bulkhead is the wall that keeps one flooded compartment from sinking the ship (1874), and its use is older than steel; carpenters knew it. "
+	const p = "A bulkhead is the wall that keeps one flooded compartment from sinking the ship (1874), and its use " +
+		"is older than steel; carpenters knew it. "
 	return strings.Repeat(p, size/len(p)+1)[:size]
 }
 
@@ -29,12 +30,14 @@ func code(size int) string {
 
 func longCall(size int) string {
 	const line = `if x[i] < 3 { fmt.Println(\"done\", y) }\n\t`
-	return `<tool_call>{"name":"write_file","arguments":{"path":"a.go","content":"` + strings.Repeat(line, size/len(line)+1)[:size/len(line)*len(line)] + `"}}</tool_call>`
+	return `<tool_call>{"name":"write_file","arguments":{"path":"a.go","content":"` + strings.Repeat(line,
+		size/len(line)+1)[:size/len(line)*len(line)] + `"}}</tool_call>`
 }
 
 func longElement(size int) string {
 	const line = "if x[i] < 3 { fmt.Println(\"done\", y) } // <b>\n\t"
-	return "<tool_call>\n<function=write_file>\n<parameter=content>\n" + strings.Repeat(line, size/len(line)+1) + "\n</parameter>\n</function>\n</tool_call>"
+	return "<tool_call>\n<function=write_file>\n<parameter=content>\n" + strings.Repeat(line, size/len(line)+1) +
+		"\n</parameter>\n</function>\n</tool_call>"
 }
 
 func measure(b *testing.B, text string, piece int) {
@@ -85,7 +88,8 @@ func BenchmarkToldCall(b *testing.B) {
 			})
 		}
 		b.Run(fmt.Sprintf("native/size=%d", size), func(b *testing.B) {
-			text := strings.TrimSuffix(strings.TrimPrefix(longCall(size), `<tool_call>{"name":"write_file","arguments":`), "}</tool_call>")
+			text := strings.TrimSuffix(strings.TrimPrefix(longCall(size),
+				`<tool_call>{"name":"write_file","arguments":`), "}</tool_call>")
 			chunks := chunked(text, 64)
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
@@ -104,7 +108,8 @@ func BenchmarkToldCall(b *testing.B) {
 func BenchmarkOneCall(b *testing.B) {
 	for _, size := range []int{64 << 10, 200_000, 1 << 20, 4_000_000} {
 		for _, piece := range []int{16, 4096} {
-			b.Run(fmt.Sprintf("json/size=%d/chunk=%d", size, piece), func(b *testing.B) { measure(b, longCall(size), piece) })
+			b.Run(fmt.Sprintf("json/size=%d/chunk=%d", size, piece),
+				func(b *testing.B) { measure(b, longCall(size), piece) })
 		}
 		b.Run(fmt.Sprintf("elements/size=%d", size), func(b *testing.B) { measure(b, longElement(size), 4096) })
 	}

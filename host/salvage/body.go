@@ -140,7 +140,8 @@ func pythonList(body string) bool {
 	for i < len(rest) && nameByte(rest[i]) {
 		i++
 	}
-	return body != "" && body[0] == '[' && i > 0 && letter(rest[0]) && strings.HasPrefix(strings.TrimLeft(rest[i:], " "), "(")
+	return body != "" && body[0] == '[' && i > 0 && letter(rest[0]) &&
+		strings.HasPrefix(strings.TrimLeft(rest[i:], " "), "(")
 }
 
 // readNamedElements reads keys and values behind a name. Where the first key has

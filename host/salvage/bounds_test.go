@@ -39,9 +39,11 @@ func TestACallBeyondTheBoundIsText(t *testing.T) {
 		whole := salvage.Parse(text, salvage.Options{})
 		pieces := salvage.ParseChunks(chunked(text, 4099), salvage.Options{})
 		if whole.Content != pieces.Content || len(whole.Calls) != 0 || len(pieces.Calls) != 0 {
-			t.Errorf("%.40s…: %d and %d bytes, calls %d and %d", text, len(whole.Content), len(pieces.Content), len(whole.Calls), len(pieces.Calls))
+			t.Errorf("%.40s…: %d and %d bytes, calls %d and %d", text, len(whole.Content), len(pieces.Content),
+				len(whole.Calls), len(pieces.Calls))
 		}
-		if strings.Count(whole.Content, "é") != strings.Count(text, "é") || len(whole.Notices) != 1 || whole.Notices[0] != salvage.NoticeTooLong {
+		if strings.Count(whole.Content, "é") != strings.Count(text, "é") || len(whole.Notices) != 1 ||
+			whole.Notices[0] != salvage.NoticeTooLong {
 			t.Errorf("%.40s…: %d of %d bytes, notices %v", text, len(whole.Content), len(text), whole.Notices)
 		}
 	}
@@ -49,7 +51,8 @@ func TestACallBeyondTheBoundIsText(t *testing.T) {
 
 func TestALongCallBelowTheBoundIsACall(t *testing.T) {
 	long := strings.Repeat("x", salvage.MaxCallBytes-200)
-	got := salvage.ParseChunks(chunked(`<tool_call>{"name":"f","arguments":{"a":"`+long+`"}}</tool_call>`, 4099), salvage.Options{})
+	got := salvage.ParseChunks(chunked(`<tool_call>{"name":"f","arguments":{"a":"`+long+`"}}</tool_call>`, 4099),
+		salvage.Options{})
 	if len(got.Calls) != 1 || len(got.Calls[0].Arguments) != len(long)+len(`{"a":""}`) {
 		t.Errorf("got %d calls", len(got.Calls))
 	}

@@ -172,7 +172,8 @@ func (b *brackets) outside(in string, final bool) (int, verdict) {
 		if len(in) <= b.pos+1 && !final {
 			return 0, more
 		}
-		if len(in) > b.pos+1 && (in[b.pos+1] == '/' || in[b.pos+1] == '|' || in[b.pos+1] == 0xEF || letter(in[b.pos+1])) {
+		if len(in) > b.pos+1 && (in[b.pos+1] == '/' || in[b.pos+1] == '|' || in[b.pos+1] == 0xEF ||
+			letter(in[b.pos+1])) {
 			return b.pos, done // markup ends a value whose brackets are missing
 		}
 	case '/':

@@ -46,9 +46,11 @@ const (
 // call, the usual one first.
 var (
 	nameKeys     = []string{"name", "tool_name", "function", "tool", "function_name", "recipient_name", "action", "api"}
-	argumentKeys = []string{"arguments", "parameters", "args", "input", "params", "tool_input", "action_input", "kwargs", "function_args"}
-	wrapperKeys  = []string{"tool_call", "tool_calls", "function_call", "function_calls", "function", "tool", "calls"}
-	otherKeys    = []string{"type", "id", "index", "tool_call_id", "call_id", "call", "description", "thought", "reasoning"}
+	argumentKeys = []string{"arguments", "parameters", "args", "input", "params", "tool_input", "action_input",
+		"kwargs", "function_args"}
+	wrapperKeys = []string{"tool_call", "tool_calls", "function_call", "function_calls", "function", "tool", "calls"}
+	otherKeys   = []string{"type", "id", "index", "tool_call_id", "call_id", "call", "description", "thought",
+		"reasoning"}
 )
 
 // jsonCalls reads the calls in a JSON value: one object, a list, or a wrapper
@@ -95,7 +97,8 @@ func callsAmong(items []value) (calls []rawCall, ok bool) {
 func objectCalls(v value, depth int) ([]rawCall, bool) {
 	for _, k := range wrapperKeys {
 		inner := v.get(k)
-		if inner.kind == object && (k != "tool" && k != "function" || namedBy(inner) != "") || inner.kind == list && strings.HasSuffix(k, "calls") {
+		if inner.kind == object && (k != "tool" && k != "function" || namedBy(inner) != "") || inner.kind == list &&
+			strings.HasSuffix(k, "calls") {
 			calls, ok := jsonCalls(inner, depth+1)
 			if ok {
 				for i := range calls {

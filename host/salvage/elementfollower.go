@@ -103,7 +103,8 @@ func (f *elementFollower) between(in string, at int, t tag) {
 			f.key, _ = t.attribute("key")
 		}
 		typed := typeAttribute(t)
-		f.begin(parameterTag, t.end, typed == asString && f.schema.tells(f.key) || typed == bySchema && f.schema.tellsText(f.key, f.guess))
+		f.begin(parameterTag, t.end, typed == asString && f.schema.tells(f.key) || typed == bySchema &&
+			f.schema.tellsText(f.key, f.guess))
 	case t.kind == keyTag:
 		f.key, f.inKey, f.text.from = "", true, t.end
 	case t.kind == valueTag:

@@ -171,7 +171,8 @@ func unwrapped(args value, name string, s schema) value {
 		if k == "properties" && len(args.keys) == 2 && args.get("type").str == "object" {
 			return inner // the shape of the schema
 		}
-		if len(args.keys) == 1 && (s.known() || k == "arguments" || k == "properties") || len(args.keys) == 2 && same.kind == text && same.str == name {
+		if len(args.keys) == 1 && (s.known() || k == "arguments" || k == "properties") || len(args.keys) == 2 &&
+			same.kind == text && same.str == name {
 			return inner
 		}
 	}

@@ -126,7 +126,8 @@ func (t types) String() string {
 	for _, n := range []struct {
 		t    types
 		name string
-	}{{typeString, "a string"}, {typeInteger, "an integer"}, {typeNumber, "a number"}, {typeBoolean, "a boolean"}, {typeNull, "null"}, {typeArray, "an array"}, {typeObject, "an object"}} {
+	}{{typeString, "a string"}, {typeInteger, "an integer"}, {typeNumber, "a number"}, {typeBoolean, "a boolean"},
+		{typeNull, "null"}, {typeArray, "an array"}, {typeObject, "an object"}} {
 		if t&n.t != 0 {
 			names = append(names, n.name)
 		}

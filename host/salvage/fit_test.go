@@ -39,7 +39,8 @@ func TestFitRepairsAndTeaches(t *testing.T) {
 			t.Errorf("%s: %v", c.in, err)
 		case c.problem != "" && !errors.As(err, &misfit):
 			t.Errorf("%s: got no *Misfit but %v", c.in, err)
-		case c.problem != "" && (!strings.Contains(err.Error(), c.problem) || !strings.Contains(err.Error(), `"required"`)):
+		case c.problem != "" && (!strings.Contains(err.Error(), c.problem) ||
+			!strings.Contains(err.Error(), `"required"`)):
 			t.Errorf("%s: %v does not say %q with the schema", c.in, err, c.problem)
 		}
 	}
@@ -53,7 +54,8 @@ func TestATextAboutArgumentsIsBounded(t *testing.T) {
 		m.Problems = append(m.Problems, long)
 	}
 	text := m.Error()
-	if len(text) > 10<<10 || !utf8.ValidString(text) || !strings.Contains(text, "And 90 more.") || !strings.Contains(text, "of 200000 bytes)") {
+	if len(text) > 10<<10 || !utf8.ValidString(text) || !strings.Contains(text, "And 90 more.") ||
+		!strings.Contains(text, "of 200000 bytes)") {
 		t.Errorf("%d bytes: %.200s", len(text), text)
 	}
 }

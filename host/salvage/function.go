@@ -143,7 +143,8 @@ func (c *call) readSource(in string, final bool) (int, verdict) {
 
 // emptyCall is a call whose arguments never came, where its name vouches for it.
 func (c *call) emptyCall() []rawCall {
-	if c.tools.listed(c.tools.resolve(c.head.name)) && len(c.tools.names[c.tools.resolve(c.head.name)].required()) == 0 {
+	if c.tools.listed(c.tools.resolve(c.head.name)) &&
+		len(c.tools.names[c.tools.resolve(c.head.name)].required()) == 0 {
 		return []rawCall{{name: c.head.name}}
 	}
 	return nil
@@ -258,7 +259,8 @@ func (c *call) readMCP(in string, final bool) (int, verdict) {
 	}
 	body := in[:at]
 	name := between(body, "<tool_name>", "</tool_name>")
-	if server := between(body, "<server_name>", "</server_name>"); !c.tools.listed(name) && c.tools.listed(server+"."+name) {
+	if server := between(body, "<server_name>", "</server_name>"); !c.tools.listed(name) &&
+		c.tools.listed(server+"."+name) {
 		name = server + "." + name
 	}
 	raw := rawCall{name: name}

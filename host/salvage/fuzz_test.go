@@ -50,7 +50,8 @@ func holds(t *testing.T, text string, seed uint64) {
 	if !strings.Contains(text, "<0x0A>") && !subsequence(whole.Content, text) {
 		t.Fatalf("%q: content %q did not stand there", text, whole.Content)
 	}
-	if !strings.ContainsAny(text, "<[`{>*]~#(:") && !strings.Contains(text, "analysis") && whole.Content+whole.Reasoning != text {
+	if !strings.ContainsAny(text, "<[`{>*]~#(:") && !strings.Contains(text, "analysis") &&
+		whole.Content+whole.Reasoning != text {
 		t.Fatalf("%q: lost text: %+v", text, whole)
 	}
 }
@@ -177,8 +178,11 @@ var fuzzSeeds = []string{
 	"<|message_sep|>\n\nfunction call<|role_sep|>\n{\"name\":\"f\",\"arguments\":{}}</s>",
 	"<|tool_call:start|>f\n<|tool_arg:start|>a<|tool_arg:value|>1<|tool_arg:end|><|tool_call:end|>",
 	`<|tools_prefix|>[{"f":{"a":1}}]<|tools_suffix|>`,
-	"I look.\n[f(a=1), f()]", `{"name":"f","arguments":"{\"a\":1}"}`, "```json\n[{\"name\":\"f\",\"arguments\":{}}]\n```",
+	"I look.\n[f(a=1), f()]", `{"name":"f","arguments":"{\"a\":1}"}`,
+	"```json\n[{\"name\":\"f\",\"arguments\":{}}]\n```",
 	`[Calling tool: f({"a":1})]`, "tool_code = f(a=1)\nprint(tool_code)", `functools[{"name":"f","arguments":{}}]`,
-	"<think>hm <tool_call>f</tool_call></think>\n\nyes", "a </think> b", "<|channel>thought\nhm<channel|>yes", "analysisWe think.assistantfinalYes",
-	"Say `<tool_call>` and \"</think>\" aloud [x](y) {z} <b>", "Here is my thought process: a Here is my response: b", "x\n\n  <|im_end|>", "prose, é, 語",
+	"<think>hm <tool_call>f</tool_call></think>\n\nyes", "a </think> b", "<|channel>thought\nhm<channel|>yes",
+	"analysisWe think.assistantfinalYes",
+	"Say `<tool_call>` and \"</think>\" aloud [x](y) {z} <b>", "Here is my thought process: a Here is my response: b",
+	"x\n\n  <|im_end|>", "prose, é, 語",
 }

@@ -17,7 +17,8 @@ type head struct {
 const maxHead = 384
 
 // separators stand between a name and its arguments.
-var separators = append(append(append([]string{"[ARGS]", "[CALL_ID]", "<|tool_call_argument_begin|>"}, bothBars("tool▁sep")...), bothBars("tool_sep")...), "<|plugin|>", "<|message|>")
+var separators = append(append(append([]string{"[ARGS]", "[CALL_ID]", "<|tool_call_argument_begin|>"},
+	bothBars("tool▁sep")...), bothBars("tool_sep")...), "<|plugin|>", "<|message|>")
 
 // readAny reads the body of a dialect that needs no reader of its own: it decides
 // on how the body begins.
@@ -154,7 +155,8 @@ func (h *header) bracket(c byte) (int, verdict, bool) {
 		}
 	case c == '(':
 		h.name = strings.TrimPrefix(h.name, "call:")
-		if builtin, ok := strings.CutSuffix(h.name, ".call"); ok && (h.c.d.body == pythonTagBody || h.c.tools.listed(builtin)) {
+		if builtin, ok := strings.CutSuffix(h.name, ".call"); ok &&
+			(h.c.d.body == pythonTagBody || h.c.tools.listed(builtin)) {
 			h.name = builtin
 		}
 		return h.found(shapePython)
@@ -221,7 +223,8 @@ func (h *header) markup(rest string) (int, verdict, bool) {
 		return h.i, decoration, false
 	case ta == yes && h.name == "" && t.kind == keyTag && !t.closing: // nothing names the call
 		return h.found(shapeElements)
-	case ta == yes && h.name != "" && (t.kind == keyTag || t.kind == valueTag || t.kind == separatorTag || t.kind == parameterTag && !t.closing):
+	case ta == yes && h.name != "" && (t.kind == keyTag || t.kind == valueTag || t.kind == separatorTag ||
+		t.kind == parameterTag && !t.closing):
 		return h.found(shapeElements)
 	case ta == yes && t.kind == wrapperTag && t.closing:
 		return h.closed(h.i + t.end)

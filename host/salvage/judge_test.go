@@ -14,15 +14,24 @@ import (
 
 // markers of all dialects: none may be left in the content beside a call.
 var markers = []string{
-	"<tool_call", "</tool_call", "<tool_sep", "<arg_key", "</arg_key", "<arg_value", "</arg_value", "<function=", "</function",
-	"<parameter", "</parameter", "<function name=", "<param name=", "</param>", "<function_call", "</function_call", "<invoke", "</invoke",
-	"DSML", "minimax:", "]<]minimax[>[", "dots_function_call", "seed:tool_call", "longcat_", "steptml:", "<TOOLCALL>", "</TOOLCALL>",
-	"use_mcp_tool", "tool▁", "tool_calls_begin", "<|tool_call", "<|open|>", "<|sep|>", "<|close|>", "[TOOL_CALLS]", "[/TOOL_CALLS]",
-	"[ARGS]", "[CALL_ID]", "<|python_", "[unused1", "<tool_call|>", "<|\"|>", "<start_function_call>", "<end_function_call>", "<escape>",
-	"```tool_c", "functools[", "_ACTION|>", "<|action_", "<|plugin|>", "<|tools_", "<|channel|>", "<|message|>", "<|call|>", "<|constrain|>",
-	"<|start|>", "<|end|>", "<|return|>", ">>>", "<|message_sep|>", "<|role_sep|>", "<|function_call|>", "<|content_", "<|end_message|>",
-	"<|message_model|>", "<|eom|>", "<|tool_arg", "<|plamo:", "**Tool Call:**", "<think", "</think", "[THINK]", "[/THINK]", "_THINKING|>",
-	"<seed:", "</seed:", "<|channel>", "<channel|>", "scratch_pad>", "<response>", "</response>", "<answer>", "</answer>", "<|im_end|>",
+	"<tool_call", "</tool_call", "<tool_sep", "<arg_key", "</arg_key", "<arg_value", "</arg_value", "<function=",
+	"</function",
+	"<parameter", "</parameter", "<function name=", "<param name=", "</param>", "<function_call", "</function_call",
+	"<invoke", "</invoke",
+	"DSML", "minimax:", "]<]minimax[>[", "dots_function_call", "seed:tool_call", "longcat_", "steptml:", "<TOOLCALL>",
+	"</TOOLCALL>",
+	"use_mcp_tool", "tool▁", "tool_calls_begin", "<|tool_call", "<|open|>", "<|sep|>", "<|close|>", "[TOOL_CALLS]",
+	"[/TOOL_CALLS]",
+	"[ARGS]", "[CALL_ID]", "<|python_", "[unused1", "<tool_call|>", "<|\"|>", "<start_function_call>",
+	"<end_function_call>", "<escape>",
+	"```tool_c", "functools[", "_ACTION|>", "<|action_", "<|plugin|>", "<|tools_", "<|channel|>", "<|message|>",
+	"<|call|>", "<|constrain|>",
+	"<|start|>", "<|end|>", "<|return|>", ">>>", "<|message_sep|>", "<|role_sep|>", "<|function_call|>", "<|content_",
+	"<|end_message|>",
+	"<|message_model|>", "<|eom|>", "<|tool_arg", "<|plamo:", "**Tool Call:**", "<think", "</think", "[THINK]",
+	"[/THINK]", "_THINKING|>",
+	"<seed:", "</seed:", "<|channel>", "<channel|>", "scratch_pad>", "<response>", "</response>", "<answer>",
+	"</answer>", "<|im_end|>",
 	"</s>", "<|eom_id|>", "<|eot_id|>", "<SPECIAL_12>", "<0x0A>", "BEGIN FINAL RESPONSE",
 }
 

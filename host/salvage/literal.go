@@ -43,7 +43,8 @@ func (l *literal) space() {
 			l.i++
 		case c == 0xC2 && strings.HasPrefix(l.in[l.i:], "\u00a0"):
 			l.i += 2
-		case c == '/' && l.comment("//", "\n"), c == '/' && l.comment("/*", "*/"), c == '#' && len(l.stack) > 0 && l.comment("#", "\n"):
+		case c == '/' && l.comment("//", "\n"), c == '/' && l.comment("/*", "*/"), c == '#' && len(l.stack) > 0 &&
+			l.comment("#", "\n"):
 		default:
 			return
 		}

@@ -8,8 +8,10 @@ import (
 func TestNamesOfNativeCallsAreResolved(t *testing.T) {
 	names := []string{"search", "open_url", "Open_URL", "mcp__tide-table"}
 	for name, want := range map[string]string{
-		"search": "search", "functions.search": "search", "default_api:search": "search", "search:0": "search", "functions.search:12": "search",
-		"search<|channel|>json": "search", "search<|channel|>commentary": "search", " search()": "search", `"search"`: "search", "Search": "search",
+		"search": "search", "functions.search": "search", "default_api:search": "search", "search:0": "search",
+		"functions.search:12":   "search",
+		"search<|channel|>json": "search", "search<|channel|>commentary": "search", " search()": "search",
+		`"search"`: "search", "Search": "search",
 		"mcp__tide_table": "mcp__tide-table", "open_url": "open_url", "Open_URL": "Open_URL",
 		"OPEN_URL": "", "searches": "", "": "", "<|channel|>": "", "functions.": "", "weather.search.now": "",
 	} {

@@ -46,12 +46,15 @@ func TestParserSeparatesTextReasoningAndCalls(t *testing.T) {
 	}{
 		{"prose", "a < b and <b>", joined{text: "a < b and <b>"}},
 		{"call", `<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>`, joined{calls: []Call{call}}},
-		{"narration", `I look. <tool_call>{"name":"f","arguments":{"a":1}}</tool_call>`, joined{text: "I look. ", calls: []Call{call}}},
+		{"narration", `I look. <tool_call>{"name":"f","arguments":{"a":1}}</tool_call>`,
+			joined{text: "I look. ", calls: []Call{call}}},
 		{"two calls", `<tool_call>{"name":"f","arguments":{"a":1}}</tool_call><tool_call>{"name":"g"}</tool_call>`,
 			joined{calls: []Call{call, {Name: "g", Arguments: "{}"}}}},
 		{"closer missing", `<tool_call>{"name":"f","arguments":{"a":1}}`, joined{calls: []Call{call}}},
-		{"arguments as a string", `<tool_call>{"name":"f","arguments":"{\"a\":1}"}</tool_call>`, joined{calls: []Call{call}}},
-		{"malformed is not shown", `x<tool_call>{"name":</tool_call>y`, joined{text: "xy", malformed: []string{`<tool_call>{"name":`}}},
+		{"arguments as a string", `<tool_call>{"name":"f","arguments":"{\"a\":1}"}</tool_call>`,
+			joined{calls: []Call{call}}},
+		{"malformed is not shown", `x<tool_call>{"name":</tool_call>y`,
+			joined{text: "xy", malformed: []string{`<tool_call>{"name":`}}},
 		{"reasoning", "<think>hm</think>\n\nyes", joined{reasoning: "hm", text: "\n\nyes"}},
 		{"reasoning marker in prose", "the tag <think> opens", joined{text: "the tag <think> opens"}},
 		{"call in reasoning is a draft", `<think><tool_call>{"name":"f"}</tool_call></think>ok`,
@@ -70,7 +73,8 @@ func TestParserSeparatesTextReasoningAndCalls(t *testing.T) {
 }
 
 func TestAnySplitGivesTheSameEvents(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"<tool_call>", "</tool_call>", "<think>", "</think>", `{"name":"f"}`, "<", "text", " ", "\n", "é", "</", "tool_call>"})
+	piece := rapid.SampledFrom([]string{"<tool_call>", "</tool_call>", "<think>", "</think>", `{"name":"f"}`, "<",
+		"text", " ", "\n", "é", "</", "tool_call>"})
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces"), "")
 		cut := rapid.IntRange(0, len(in)).Draw(t, "cut")
@@ -93,7 +97,8 @@ func splitBytes(s string) []string {
 }
 
 func same(a, b joined) bool {
-	if a.text != b.text || a.reasoning != b.reasoning || len(a.calls) != len(b.calls) || len(a.malformed) != len(b.malformed) {
+	if a.text != b.text || a.reasoning != b.reasoning || len(a.calls) != len(b.calls) ||
+		len(a.malformed) != len(b.malformed) {
 		return false
 	}
 	for i := range a.calls {
@@ -124,7 +129,8 @@ func FuzzParserLosesNothingWithoutMarkers(f *testing.F) {
 }
 
 func TestALeadInLineIsAsLongHoweverItsCharactersAreCut(t *testing.T) {
-	for _, lead := range []string{strings.Repeat("灯", 75), strings.Repeat("é", 110), strings.Repeat("\xe0`", 40) + strings.Repeat("\xd0", 100)} {
+	for _, lead := range []string{strings.Repeat("灯", 75), strings.Repeat("é", 110),
+		strings.Repeat("\xe0`", 40) + strings.Repeat("\xd0", 100)} {
 		in := lead + "\n[f(a=1), f()]"
 		whole := gather(New(Options{}), in, len(in))
 		if len(whole) != 2 {

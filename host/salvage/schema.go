@@ -23,7 +23,8 @@ const (
 )
 
 var typeNames = map[string]types{
-	"string": typeString, "str": typeString, "text": typeString, "enum": typeString, "varchar": typeString, "char": typeString,
+	"string": typeString, "str": typeString, "text": typeString, "enum": typeString, "varchar": typeString,
+	"char":    typeString,
 	"integer": typeInteger, "int": typeInteger, "long": typeInteger, "int32": typeInteger, "int64": typeInteger,
 	"number": typeNumber, "float": typeNumber, "double": typeNumber,
 	"boolean": typeBoolean, "bool": typeBoolean, "null": typeNull,
@@ -32,7 +33,8 @@ var typeNames = map[string]types{
 }
 
 // typePrefixes are how the names of sized types begin: uint32, varchar(20).
-var typePrefixes = []string{"integer", "int", "uint", "float", "double", "varchar", "char", "str", "list", "dict", "bool"}
+var typePrefixes = []string{"integer", "int", "uint", "float", "double", "varchar", "char", "str", "list", "dict",
+	"bool"}
 
 // typeNamed returns the type that a schema names, also by the name that it has in
 // other notations; 0 for an unknown one.

@@ -93,7 +93,8 @@ func (v vector) telling(t *testing.T) salvage.Options {
 	if len(o.Tools) == 0 {
 		for _, c := range v.Expected.Calls {
 			var args map[string]any
-			if json.Unmarshal(c.Arguments, &args) != nil || slices.ContainsFunc(o.Tools, func(t salvage.Tool) bool { return t.Name == c.Name }) {
+			if json.Unmarshal(c.Arguments, &args) != nil ||
+				slices.ContainsFunc(o.Tools, func(t salvage.Tool) bool { return t.Name == c.Name }) {
 				continue
 			}
 			var properties []string
@@ -104,7 +105,8 @@ func (v vector) telling(t *testing.T) salvage.Options {
 					properties = append(properties, fmt.Sprintf(`%q:{}`, k))
 				}
 			}
-			o.Tools = append(o.Tools, salvage.Tool{Name: c.Name, Parameters: json.RawMessage(`{"type":"object","properties":{` + strings.Join(properties, ",") + `}}`)})
+			o.Tools = append(o.Tools, salvage.Tool{Name: c.Name,
+				Parameters: json.RawMessage(`{"type":"object","properties":{` + strings.Join(properties, ",") + `}}`)})
 		}
 	}
 	o.Tools = slices.Clone(o.Tools)
@@ -201,7 +203,8 @@ func TestToldArgumentsAreThoseOfTheCallHoweverTheTextIsCut(t *testing.T) {
 // marker, markers that count only at the start of a line, arguments that stand
 // before the name, and elements that are read only when they are whole.
 var quietDialects = []string{
-	"bare_json", "bare_json_array", "bare_json_fence", "bare_tool_call_fence", "llama3_json", "llamacpp_generic", "openai_function_object",
+	"bare_json", "bare_json_array", "bare_json_fence", "bare_tool_call_fence", "llama3_json", "llamacpp_generic",
+	"openai_function_object",
 	"pythonic_bare", "transcript_bracket", "transcript_calling_tool", "transcript_tool_call",
 	"command_r_plus", "functionary_v32", "gemma3_tool_code", "phi4_functools", "rwkv7",
 	"tool_call_array",
@@ -218,7 +221,8 @@ func TestWhatIsToldOfDamagedCallsDoesNotDependOnTheSplit(t *testing.T) {
 			o := v.telling(t)
 			whole, out, broken := follow([]string{w.Text}, o)
 			if plain, _ := stream([]string{w.Text}, silently(o)); broken != "" || compact(plain) != compact(out) {
-				t.Errorf("%s damaged: telling changes the outcome: %s %s, without %s\n%q", v.ID, broken, compact(out), compact(plain), w.Text)
+				t.Errorf("%s damaged: telling changes the outcome: %s %s, without %s\n%q", v.ID, broken, compact(out),
+					compact(plain), w.Text)
 			}
 			for name, chunks := range w.splits() {
 				if got, _, broken := follow(chunks, o); broken != "" || !reflect.DeepEqual(got, whole) {
@@ -231,11 +235,14 @@ func TestWhatIsToldOfDamagedCallsDoesNotDependOnTheSplit(t *testing.T) {
 }
 
 func TestAnAmpersandThatBeginsNoEntityHoldsNothingBack(t *testing.T) {
-	tool := salvage.Tool{Name: "write", StreamArgs: true, Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)}
+	tool := salvage.Tool{Name: "write", StreamArgs: true,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)}
 	o := salvage.Options{Tools: []salvage.Tool{tool}}
 	for _, text := range []string{
-		"<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"text\">salt&urchin'}}\n</tool_call>;\n</parameter>\n</invoke>",
-		"<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"text\">a & b &am</parameter>\n</invoke>\n</minimax:tool_call>",
+		"<minimax:tool_call>\n<invoke name=\"write\">\n<parameter " +
+			"name=\"text\">salt&urchin'}}\n</tool_call>;\n</parameter>\n</invoke>",
+		"<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"text\">a & b " +
+			"&am</parameter>\n</invoke>\n</minimax:tool_call>",
 	} {
 		whole, _, broken := follow([]string{text}, o)
 		if broken != "" {
@@ -249,7 +256,8 @@ func TestAnAmpersandThatBeginsNoEntityHoldsNothingBack(t *testing.T) {
 }
 
 func TestAnArgumentIsToldBeforeItsCallIsWhole(t *testing.T) {
-	tool := salvage.Tool{Name: "write", StreamArgs: true, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"n":{"type":"integer"}}}`)}
+	tool := salvage.Tool{Name: "write", StreamArgs: true,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"n":{"type":"integer"}}}`)}
 	for name, text := range map[string]string{
 		"json":      `<tool_call>{"name":"write","arguments":{"n":3,"text":"one \u00e9 \ud83d\ude00 tw`,
 		"args":      `[TOOL_CALLS]write[ARGS]{"text":"one \u00e9 \ud83d\ude00 tw`,
@@ -283,7 +291,8 @@ func TestAnArgumentIsToldBeforeItsCallIsWhole(t *testing.T) {
 }
 
 func TestOnlyStringsThatTheSchemaNamesAreTold(t *testing.T) {
-	tool := salvage.Tool{Name: "f", StreamArgs: true, Parameters: json.RawMessage(`{"properties":{"a":{"type":"string"},"n":{"type":"integer"},"o":{"type":"object"}}}`)}
+	tool := salvage.Tool{Name: "f", StreamArgs: true,
+		Parameters: json.RawMessage(`{"properties":{"a":{"type":"string"},"n":{"type":"integer"},"o":{"type":"object"}}}`)}
 	for _, text := range []string{
 		`<tool_call>{"name":"f","arguments":{"n":"12","o":{"a":"deep"},"other":"x","a":"told"}}</tool_call>`,
 		`[TOOL_CALLS]f[ARGS]{"n":"12","o":{"a":"deep"},"other":"x","a":"told","a":"twice"}`,
@@ -323,11 +332,13 @@ func TestCallsThatAreNoneAfterAllAreDropped(t *testing.T) {
 		text        string
 		told, calls int
 	}{
-		"a model in a loop":          {call + call + call, 3, 1},
-		"twice is meant":             {call + call, 2, 2},
-		"arguments without a value":  {`<tool_call>{"name":"f","arguments":{"a":"x","b"`, 1, 0},
-		"more than a call may be":    {`<tool_call>{"name":"f","arguments":{"a":"` + strings.Repeat("x", salvage.MaxCallBytes), 1, 0},
-		"another name behind it":     {`<tool_call>{"function":"f","arguments":{"a":"x"},"name":"g"}</tool_call>`, 1, 1},
+		"a model in a loop":         {call + call + call, 3, 1},
+		"twice is meant":            {call + call, 2, 2},
+		"arguments without a value": {`<tool_call>{"name":"f","arguments":{"a":"x","b"`, 1, 0},
+		"more than a call may be": {`<tool_call>{"name":"f","arguments":{"a":"` + strings.Repeat("x",
+			salvage.MaxCallBytes), 1, 0},
+		"another name behind it": {`<tool_call>{"function":"f","arguments":{"a":"x"},"name":"g"}</tool_call>`, 1,
+			1},
 		"cut off inside an argument": {`<tool_call>{"name":"f","arguments":{"a":"x`, 1, 1},
 	} {
 		all, out, broken := follow(chunked(c.text, 4096), salvage.Options{Tools: []salvage.Tool{tool, {Name: "g"}}})
@@ -337,7 +348,8 @@ func TestCallsThatAreNoneAfterAllAreDropped(t *testing.T) {
 				kept++
 			}
 		}
-		if len(all) != c.told || len(out.Calls) != c.calls || broken != "" || kept != c.calls && name != "another name behind it" {
+		if len(all) != c.told || len(out.Calls) != c.calls || broken != "" || kept != c.calls &&
+			name != "another name behind it" {
 			t.Errorf("%s: told %d and kept %d, %d calls, %s", name, len(all), kept, len(out.Calls), broken)
 		}
 	}

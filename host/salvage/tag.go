@@ -20,8 +20,9 @@ const (
 var tagKinds = map[string]tagKind{
 	"function": functionTag, "functionname": functionTag, "invoke": functionTag, "invokename": functionTag,
 	"function_invocation": wrapperTag,
-	"parameter":           parameterTag, "parametername": parameterTag, "param": parameterTag, "paramname": parameterTag,
-	"arg_key": keyTag, "longcat_arg_key": keyTag, "arg_value": valueTag, "longcat_arg_value": valueTag,
+	"parameter":           parameterTag, "parametername": parameterTag, "param": parameterTag,
+	"paramname": parameterTag,
+	"arg_key":   keyTag, "longcat_arg_key": keyTag, "arg_value": valueTag, "longcat_arg_value": valueTag,
 	"tool_sep":  separatorTag,
 	"arg_type":  typeTag,
 	"tool_call": wrapperTag, "tool_calls": wrapperTag, "function_call": wrapperTag, "function_calls": wrapperTag,
@@ -159,7 +160,8 @@ func cutSuffix(word string) (base, suffix string, ok bool) {
 
 // cutModel takes the name of a model off a tag: iquest_tool_call.
 func cutModel(word string) (base string, ok bool) {
-	for _, base := range []string{"tool_call", "tool_calls", "function_call", "function_calls", "arg_key", "arg_value"} {
+	for _, base := range []string{"tool_call", "tool_calls", "function_call", "function_calls", "arg_key",
+		"arg_value"} {
 		if rest, ok := strings.CutSuffix(word, "_"+base); ok && rest != "" && !strings.Contains(rest, "_") {
 			return base, true
 		}
@@ -291,7 +293,8 @@ func unquoted(s string) string {
 	return strings.Trim(s, `"'`)
 }
 
-var entityReplacer = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&#34;", `"`, "&amp;", "&")
+var entityReplacer = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&#34;",
+	`"`, "&amp;", "&")
 
 // entityNames are what entityReplacer decodes.
 var entityNames = []string{"&lt;", "&gt;", "&quot;", "&apos;", "&#39;", "&#34;", "&amp;"}

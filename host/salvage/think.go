@@ -94,7 +94,8 @@ func (p *Parser) stepThink(in string, final bool) (int, bool) {
 		case yes:
 			p.muse(in[:i])
 			p.stopThinking()
-			if closer == "<|start|>" || closer == "<|channel|>" || closer == kimiSections[0] || closer == kimiSections[1] {
+			if closer == "<|start|>" || closer == "<|channel|>" || closer == kimiSections[0] ||
+				closer == kimiSections[1] {
 				return i, true // it begins what follows
 			}
 			if closer == "<|close|>" { // think<|sep|> follows

@@ -93,7 +93,8 @@ func (t *toolset) listed(name string) bool {
 }
 
 // prefixes are what models put before the names of tools.
-var prefixes = []string{"functions.", "function.", "functions:", "tools.", "tool.", "default_api:", "default_api.", "default."}
+var prefixes = []string{"functions.", "function.", "functions:", "tools.", "tool.", "default_api:", "default_api.",
+	"default."}
 
 // resolve returns the name of the tool that is meant: as it stands if there is such
 // a tool, else without the prefixes and suffixes that models add.

@@ -13,8 +13,10 @@ import (
 // tool_code fence is a call only as the whole answer, like all fences.
 func marked(t *testing.T) []vector {
 	t.Helper()
-	unmarked := []string{"llama3_json", "pythonic_bare", "bare_json", "bare_json_array", "bare_json_fence", "bare_tool_call_fence",
-		"llamacpp_generic", "openai_function_object", "transcript_calling_tool", "transcript_bracket", "transcript_tool_call", "gemma3_tool_code"}
+	unmarked := []string{"llama3_json", "pythonic_bare", "bare_json", "bare_json_array", "bare_json_fence",
+		"bare_tool_call_fence",
+		"llamacpp_generic", "openai_function_object", "transcript_calling_tool", "transcript_bracket",
+		"transcript_tool_call", "gemma3_tool_code"}
 	var out []vector
 	for _, v := range load(t, filepath.Join("testdata", "calls.jsonl")) {
 		if v.Kind == "one" && v.Tier == "" && !slices.Contains(unmarked, v.Dialect) {
@@ -28,14 +30,16 @@ func marked(t *testing.T) []vector {
 // block and into one that never closes.
 func TestDraftsInReasoningAreNotCalls(t *testing.T) {
 	for _, v := range marked(t) {
-		if strings.Contains(v.Text, "<think>") || slices.Contains([]string{"harmony", "harmony_recipient_first", "muse_glimmer", "inkling", "kimi_k2"}, v.Dialect) {
+		if strings.Contains(v.Text, "<think>") || slices.Contains([]string{"harmony", "harmony_recipient_first",
+			"muse_glimmer", "inkling", "kimi_k2"}, v.Dialect) {
 			continue // these close reasoning themselves
 		}
 		w := v
 		w.Text = "<think>\nPerhaps " + v.Text + "\nbut no.\n</think>\n\nIt is so."
 		want := "Perhaps " + v.Text + "\nbut no."
 		if found := w.problems(t, func(_ vector, got salvage.Outcome) []string {
-			if len(got.Calls) > 0 || strings.TrimSpace(got.Content) != "It is so." || strings.TrimSpace(got.Reasoning) != want {
+			if len(got.Calls) > 0 || strings.TrimSpace(got.Content) != "It is so." ||
+				strings.TrimSpace(got.Reasoning) != want {
 				return []string{"want no call and all of it as reasoning"}
 			}
 			return nil
@@ -55,7 +59,8 @@ func TestTwoDialectsInOneAnswer(t *testing.T) {
 	for i, a := range all {
 		for _, step := range []int{1, 7, 19, 31} {
 			b := all[(i+step)%len(all)]
-			w := vector{ID: a.ID + " " + b.ID, Dialect: a.Dialect, Text: "First.\n\n" + a.Text + "\n\n" + b.Text, LeakOK: false}
+			w := vector{ID: a.ID + " " + b.ID, Dialect: a.Dialect, Text: "First.\n\n" + a.Text + "\n\n" + b.Text,
+				LeakOK: false}
 			w.Expected.Calls = append(slices.Clone(a.Expected.Calls), b.Expected.Calls...)
 			w.Tools = joinTools(a, b)
 			if found := w.problems(t, func(v vector, got salvage.Outcome) []string {

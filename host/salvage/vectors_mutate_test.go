@@ -50,7 +50,8 @@ func TestMutatedVectorsDoNotDependOnTheSplit(t *testing.T) {
 		random := rand.New(rand.NewPCG(h.Sum64(), 7))
 		for range rounds {
 			w := v
-			w.Text = strings.ToValidUTF8(mutate(random, v.Text, vectors[(i+1+random.IntN(len(vectors)-1))%len(vectors)].Text), "")
+			w.Text = strings.ToValidUTF8(mutate(random, v.Text,
+				vectors[(i+1+random.IntN(len(vectors)-1))%len(vectors)].Text), "")
 			if found := splitProblem(t, w); found != "" {
 				failed++
 				t.Errorf("%s damaged: %q\n\t%s", v.ID, w.Text, found)
@@ -79,7 +80,8 @@ func TestSoupDoesNotDependOnTheSplit(t *testing.T) {
 		if found := splitProblem(t, v); found != "" {
 			failed++
 			v = shrink(t, v)
-			t.Errorf("%q tools %s open %v choice %q\n\t%s", v.Text, v.Tools, v.ReasoningOpen, v.ToolChoice, splitProblem(t, v))
+			t.Errorf("%q tools %s open %v choice %q\n\t%s", v.Text, v.Tools, v.ReasoningOpen, v.ToolChoice,
+				splitProblem(t, v))
 		}
 	}
 }
@@ -89,9 +91,12 @@ type soup struct {
 	random       *rand.Rand
 }
 
-var signs = []string{"{", "}", "[", "]", "\"", "'", "`", "```", "\n", "\n\n", " ", ">", "<", "<|", "|>", "/", "get_weather", "call:", "(", ")",
-	"{\"name\": \"ping\"}", "[ping()]", "{\"a\": [1, \"x\"]}", "function", "commentary to=functions.f", "Some text. ", "é", "｜", "\u00a0",
-	"```json\n", "~~~", "Action:", "functions.f:0", "<invoke name=\"f\">", "<parameter name=\"a\">", "<function=f>", "<parameter=a>", "</s:invoke>"}
+var signs = []string{"{", "}", "[", "]", "\"", "'", "`", "```", "\n", "\n\n", " ", ">", "<", "<|", "|>", "/",
+	"get_weather", "call:", "(", ")",
+	"{\"name\": \"ping\"}", "[ping()]", "{\"a\": [1, \"x\"]}", "function", "commentary to=functions.f", "Some text. ",
+	"é", "｜", "\u00a0",
+	"```json\n", "~~~", "Action:", "functions.f:0", "<invoke name=\"f\">", "<parameter name=\"a\">", "<function=f>",
+	"<parameter=a>", "</s:invoke>"}
 
 // piece is a marker, a sign, a text of prose.jsonl, or a stretch of a vector.
 func (s soup) piece() string {

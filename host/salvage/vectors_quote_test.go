@@ -29,8 +29,10 @@ func quotations(text string) map[string]string {
 		fence += "`"
 	}
 	out := map[string]string{
-		"a fence":        "The model writes:\n\n" + fence + "text\n# an example\n" + text + "\n# its end\n" + fence + "\n\nThe host reads it.",
-		"a list's fence": "1. First:\n\n   " + fence + "\n   before\n" + text + "\n   after\n   " + fence + "\n2. Second.",
+		"a fence": "The model writes:\n\n" + fence + "text\n# an example\n" + text + "\n# its end\n" + fence +
+			"\n\nThe host reads it.",
+		"a list's fence": "1. First:\n\n   " + fence + "\n   before\n" + text + "\n   after\n   " + fence +
+			"\n2. Second.",
 	}
 	if !strings.ContainsAny(text, "`\n") {
 		out["inline code"] = "It writes `" + text + "` here.\n"

@@ -19,7 +19,8 @@ var textKept = []string{"v023", "v033", "v034", "v046", "v085", "v124"}
 func judgeShared(v vector, got salvage.Outcome) []string {
 	found := append(judgeNames(v, got), judgeLeak(v, got)...)
 	content := v.Expected.Content
-	if content != nil && !content.match(got.Content) && !(slices.Contains(textKept, v.ID) && wider(v.Text, content[0], got.Content)) {
+	if content != nil && !content.match(got.Content) &&
+		!(slices.Contains(textKept, v.ID) && wider(v.Text, content[0], got.Content)) {
 		found = append(found, fmt.Sprintf("want content %q", []string(content)))
 	}
 	if r := v.Expected.Reasoning; r != nil && strings.TrimSpace(*r) != strings.TrimSpace(got.Reasoning) {

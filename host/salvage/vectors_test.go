@@ -102,7 +102,8 @@ func (v vector) options(t *testing.T) salvage.Options {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
 	choice := strings.ToLower(v.ToolChoice)
-	return salvage.Options{Tools: tools, ReasoningOpen: v.ReasoningOpen, Required: choice == "required", None: choice == "none"}
+	return salvage.Options{Tools: tools, ReasoningOpen: v.ReasoningOpen, Required: choice == "required",
+		None: choice == "none"}
 }
 
 // stream parses the chunks. The second result tells what was wrong with single
@@ -263,7 +264,8 @@ func run(t *testing.T, vectors []vector, judge func(vector, salvage.Outcome) []s
 }
 
 func TestCallsOfEveryDialectAreFound(t *testing.T) {
-	run(t, load(t, filepath.Join("testdata", "calls.jsonl")), judgeCall, func(v vector) bool { return v.Tier != "open" })
+	run(t, load(t, filepath.Join("testdata", "calls.jsonl")), judgeCall,
+		func(v vector) bool { return v.Tier != "open" })
 }
 
 func TestProseComesOutAsItWentIn(t *testing.T) {

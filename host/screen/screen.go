@@ -32,7 +32,8 @@ var ErrTooLong error = fault.New(fault.TooLarge,
 
 // ErrTooSlow is returned when a rule's matches read on so far behind themselves that
 // finding them all takes too long.
-var ErrTooSlow error = fault.New(fault.TooLarge, "A rule of this host takes too long on this message. Send it in pieces.")
+var ErrTooSlow error = fault.New(fault.TooLarge, "A rule of this host takes too long on this message. Send it in "+
+	"pieces.")
 
 // replaceWork bounds how often each character is read to find what a rule replaces.
 const replaceWork = 64
@@ -143,5 +144,6 @@ func (r rule) told() string {
 	if r.Message != "" {
 		return r.Message
 	}
-	return fmt.Sprintf("Parts of your message were replaced before it was stored, by the rule “%s” of this host.", r.Name)
+	return fmt.Sprintf("Parts of your message were replaced before it was stored, by the rule “%s” of this host.",
+		r.Name)
 }

@@ -13,8 +13,10 @@ import (
 func rules(t testing.TB) *screen.Screen {
 	t.Helper()
 	s, err := screen.New([]config.ScreenRule{
-		{Name: "cards", Pattern: `\b(?:\d{4}[ -]?){3}(\d{4})\b`, Action: config.ScreenReplace, Replacement: "[card …$1]"},
-		{Name: "keys", Pattern: `(?i)begin (rsa |openssh )?private key`, Action: config.ScreenRefuse, Message: "Private keys stay at home."},
+		{Name: "cards", Pattern: `\b(?:\d{4}[ -]?){3}(\d{4})\b`, Action: config.ScreenReplace,
+			Replacement: "[card …$1]"},
+		{Name: "keys", Pattern: `(?i)begin (rsa |openssh )?private key`, Action: config.ScreenRefuse,
+			Message: "Private keys stay at home."},
 		{Name: "leftovers", Pattern: `card …0000`, Action: config.ScreenRefuse},
 		{Name: "names", Pattern: `Skerryvore`, Action: config.ScreenReplace, Message: "Names of places are taken out."},
 	})
@@ -30,8 +32,11 @@ func TestRulesApplyInTheirOrder(t *testing.T) {
 		told []string
 	}{
 		"Nothing here.": {"Nothing here.", nil},
-		"1234 5678 1234 4711 and 1234567812340815 x": {"[card …4711] and [card …0815] x", []string{"Parts of your message were replaced before it was stored, by the rule “cards” of this host."}},
-		"Tide at Skerryvore, 1234-5678-1234-4711 🙂.": {"Tide at , [card …4711] 🙂.", []string{"Parts of your message were replaced before it was stored, by the rule “cards” of this host.", "Names of places are taken out."}},
+		"1234 5678 1234 4711 and 1234567812340815 x": {"[card …4711] and [card …0815] x",
+			[]string{"Parts of your message were replaced before it was stored, by the rule “cards” of this host."}},
+		"Tide at Skerryvore, 1234-5678-1234-4711 🙂.": {"Tide at , [card …4711] 🙂.",
+			[]string{"Parts of your message were replaced before it was stored, by the rule “cards” of this host.",
+				"Names of places are taken out."}},
 	} {
 		got, err := rules(t).Apply(t.Context(), text, 1000)
 		if err != nil || got.Text != want.text || !slices.Equal(got.Told, want.told) {
@@ -43,7 +48,8 @@ func TestRulesApplyInTheirOrder(t *testing.T) {
 func TestARuleRefusesWithItsSentence(t *testing.T) {
 	for text, want := range map[string]string{
 		"-----BEGIN OPENSSH PRIVATE KEY-----": "Private keys stay at home.",
-		"1234 5678 1234 0000":                 "This host does not take messages that match its rule “leftovers”. Nothing was stored.",
+		"1234 5678 1234 0000": "This host does not take messages that match its rule “leftovers”. " +
+			"Nothing was stored.",
 	} {
 		got, err := rules(t).Apply(t.Context(), text, 1000)
 		var refused *screen.Refusal
@@ -57,7 +63,8 @@ func TestARuleRefusesWithItsSentence(t *testing.T) {
 }
 
 func TestAReplacementCannotGrowWithoutBound(t *testing.T) {
-	s, err := screen.New([]config.ScreenRule{{Name: "a", Pattern: "a", Action: config.ScreenReplace, Replacement: strings.Repeat("b", 500)}})
+	s, err := screen.New([]config.ScreenRule{{Name: "a", Pattern: "a", Action: config.ScreenReplace,
+		Replacement: strings.Repeat("b", 500)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +77,8 @@ func TestAReplacementCannotGrowWithoutBound(t *testing.T) {
 }
 
 func TestAPatternThatCannotBeReadIsAnError(t *testing.T) {
-	if _, err := screen.New([]config.ScreenRule{{Name: "odd", Pattern: "("}}); err == nil || !strings.Contains(err.Error(), `"odd"`) {
+	if _, err := screen.New([]config.ScreenRule{{Name: "odd", Pattern: "("}}); err == nil ||
+		!strings.Contains(err.Error(), `"odd"`) {
 		t.Errorf("got %v", err)
 	}
 }

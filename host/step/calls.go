@@ -42,7 +42,8 @@ func (d *decoder) repaired(c Call) Call {
 		if t.Name != c.Name {
 			continue
 		}
-		if fitted, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil && !c.same(Call{Name: c.Name, Arguments: fitted}) {
+		if fitted, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil &&
+			!c.same(Call{Name: c.Name, Arguments: fitted}) {
 			c.Arguments = fitted
 		}
 	}

@@ -18,8 +18,10 @@ func asked(t *testing.T, choice llm.Choice, tools []llm.ToolDef, events ...llm.E
 	log := journal.New("r_1", 1)
 	defer log.Close()
 	out, err := Decode(t.Context(), Input{
-		Model: said{events: append(events, llm.Finish{Reason: llm.FinishStop})}, Request: llm.Request{Tools: tools, Choice: choice},
-		Emit: packet.NewEmitter(log, 0), Answer: cite.NewAnswer(cite.NewDocuments(nil)), Now: func() time.Time { return time.Unix(0, 0) },
+		Model:   said{events: append(events, llm.Finish{Reason: llm.FinishStop})},
+		Request: llm.Request{Tools: tools, Choice: choice},
+		Emit:    packet.NewEmitter(log, 0), Answer: cite.NewAnswer(cite.NewDocuments(nil)),
+		Now: func() time.Time { return time.Unix(0, 0) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +35,8 @@ func TestANativeCallWinsOverItsCopyInTheText(t *testing.T) {
 	out := asked(t, llm.ChoiceAuto, []llm.ToolDef{search},
 		llm.Text{Delta: `[TOOL_CALLS]search[ARGS]{"q":"a","limit":2}[TOOL_CALLS]search[ARGS]{"q":"b"}`},
 		llm.ToolCallDelta{Name: "search", ArgumentsDelta: `{ "limit": 2, "q": "a" }`})
-	if len(out.Calls) != 2 || out.Calls[0].Arguments != `{ "limit": 2, "q": "a" }` || out.Calls[1].Arguments != `{"q":"b"}` {
+	if len(out.Calls) != 2 || out.Calls[0].Arguments != `{ "limit": 2, "q": "a" }` ||
+		out.Calls[1].Arguments != `{"q":"b"}` {
 		t.Errorf("got %+v", out.Calls)
 	}
 }
@@ -45,7 +48,8 @@ func TestTextThatIsOnlyACallOfAKnownToolIsACall(t *testing.T) {
 			t.Errorf("%s: got %+v", text, out)
 		}
 	}
-	out := asked(t, llm.ChoiceAuto, []llm.ToolDef{search}, llm.Text{Delta: `{"name":"search","arguments":{"q":"a","limit":"3"}}`})
+	out := asked(t, llm.ChoiceAuto, []llm.ToolDef{search},
+		llm.Text{Delta: `{"name":"search","arguments":{"q":"a","limit":"3"}}`})
 	if len(out.Calls) != 1 || out.Calls[0].Arguments != `{"q":"a","limit":3}` {
 		t.Errorf("got %+v", out.Calls)
 	}

@@ -15,12 +15,14 @@ func TestWhatTheProviderRanIsShownInItsPlace(t *testing.T) {
 		llm.ServerTool{Name: "web_search", Failed: true}, llm.Text{Delta: "Or not."},
 		llm.ToolCallDelta{Index: 0, Name: "plain", ArgumentsDelta: `{}`}, llm.Finish{Reason: llm.FinishToolCalls},
 	}}, llm.ChoiceAuto)
-	if got.types("1.0") != "tool_start tool_args section_end" || got.types("3.0") != "tool_start tool_args tool_error section_end" ||
+	if got.types("1.0") != "tool_start tool_args section_end" ||
+		got.types("3.0") != "tool_start tool_args tool_error section_end" ||
 		len(got.ServerTools) != 2 || got.CallTurn != 5 || len(got.done) != 1 {
 		got.fail(t, "blocks")
 	}
 	lines := strings.Join(got.lines, "\n")
-	for _, want := range []string{`"labels":["untrusted_content","egress"]`, `"arguments":{"query":"tide"}`, `"plugin":""`} {
+	for _, want := range []string{`"labels":["untrusted_content","egress"]`, `"arguments":{"query":"tide"}`,
+		`"plugin":""`} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %s in\n%s", want, lines)
 		}
@@ -31,10 +33,12 @@ func TestWhatTheProviderRanIsShownInItsPlace(t *testing.T) {
 // provider does.
 func TestNoBlockOpensAfterOneOfACallOfOurs(t *testing.T) {
 	got := perform(t, t.Context(), said{events: []llm.Event{
-		llm.ToolCallDelta{Index: 0, Name: "write", ArgumentsDelta: `{"text":"a`}, llm.ServerTool{Name: "web_search", Query: "tide"},
+		llm.ToolCallDelta{Index: 0, Name: "write", ArgumentsDelta: `{"text":"a`},
+		llm.ServerTool{Name: "web_search", Query: "tide"},
 		llm.ToolCallDelta{Index: 0, ArgumentsDelta: `b"}`}, llm.Finish{Reason: llm.FinishToolCalls},
 	}}, llm.ChoiceAuto)
-	if len(got.ServerTools) != 1 || strings.Contains(strings.Join(got.lines, "\n"), "web_search") || len(got.done) != 1 {
+	if len(got.ServerTools) != 1 || strings.Contains(strings.Join(got.lines, "\n"), "web_search") ||
+		len(got.done) != 1 {
 		got.fail(t, "blocks")
 	}
 }

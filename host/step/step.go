@@ -155,7 +155,8 @@ func (d *decoder) read(ctx context.Context) error {
 			return err
 		}
 		if d.bytes += size(event); d.bytes > MaxBytes {
-			return llm.NewError(packet.CodeModelBadResponse, "The model did not stop writing and was ended. What arrived is saved.", errTooMuch)
+			return llm.NewError(packet.CodeModelBadResponse,
+				"The model did not stop writing and was ended. What arrived is saved.", errTooMuch)
 		}
 		d.take(event)
 	}
@@ -341,8 +342,9 @@ func (d *decoder) emit(obj packet.Obj) { d.in.Emit.Emit(packet.At(d.turn, 0), ob
 
 func (d *decoder) output() Output {
 	out := Output{
-		NextTurn: d.turn, CallTurn: d.turnOfCalls(), Excess: d.excess, Text: d.text.String(), Shown: d.shown.String(), Reasoning: d.reasoning.String(),
-		Native: d.replay, ServerTools: d.ran,
+		NextTurn: d.turn, CallTurn: d.turnOfCalls(), Excess: d.excess, Text: d.text.String(), Shown: d.shown.String(),
+		Reasoning: d.reasoning.String(),
+		Native:    d.replay, ServerTools: d.ran,
 		Malformed: d.malformed, ReasoningOpen: d.in.ReasoningOpen || d.loneCloser, Finish: d.finished,
 	}
 	if d.usage != nil {

@@ -93,14 +93,16 @@ func TestStepSplitsReasoningNarrationAndCalls(t *testing.T) {
 	if out.NextTurn != 2 || out.Text != "I look it up." || out.Reasoning != "hm" {
 		t.Errorf("got %+v", out)
 	}
-	if len(out.Calls) != 2 || out.Calls[0] != (Call{Name: "second"}) || out.Calls[1] != (Call{Name: "first", Arguments: `{"q":1}`, Tab: 1}) {
+	if len(out.Calls) != 2 || out.Calls[0] != (Call{Name: "second"}) ||
+		out.Calls[1] != (Call{Name: "first", Arguments: `{"q":1}`, Tab: 1}) {
 		t.Errorf("calls: %+v", out.Calls)
 	}
 }
 
 func TestReasoningThatStartsAgainTakesANewTurn(t *testing.T) {
 	out, got, _ := decode(t, said{events: []llm.Event{
-		llm.Reasoning{Delta: "a"}, llm.Text{Delta: "x"}, llm.Reasoning{Delta: "b"}, llm.Text{Delta: "y"}, llm.Finish{Reason: llm.FinishStop},
+		llm.Reasoning{Delta: "a"}, llm.Text{Delta: "x"}, llm.Reasoning{Delta: "b"}, llm.Text{Delta: "y"},
+		llm.Finish{Reason: llm.FinishStop},
 	}})
 	for _, line := range []string{
 		`2 {"type":"reasoning_start"}`, `3 {"type":"message_start"}`, `3 {"type":"message_delta","content":"\n\ny"}`,
@@ -129,7 +131,8 @@ func TestACitationIsAnnouncedBeforeItsMarker(t *testing.T) {
 
 func TestMarkedCallsAndThoughtsInTextAreKeptOffTheScreen(t *testing.T) {
 	out, got, _ := decode(t, said{events: []llm.Event{
-		llm.Text{Delta: "<think>hm</think>\n\nLooking. <tool_"}, llm.Text{Delta: `call>{"name":"f","arguments":{}}</tool_call>`},
+		llm.Text{Delta: "<think>hm</think>\n\nLooking. <tool_"},
+		llm.Text{Delta: `call>{"name":"f","arguments":{}}</tool_call>`},
 		llm.Finish{Reason: llm.FinishStop},
 	}})
 	if strings.Contains(got, "tool_call") || strings.Contains(got, "think>") {

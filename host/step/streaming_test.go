@@ -24,7 +24,8 @@ import (
 type writer struct{ name string }
 
 func (w writer) Spec() tool.Spec {
-	return tool.Spec{Name: w.name, StreamArgs: w.name != "plain", InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"n":{"type":"integer"}}}`)}
+	return tool.Spec{Name: w.name, StreamArgs: w.name != "plain",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"n":{"type":"integer"}}}`)}
 }
 
 func (writer) Call(_ context.Context, in tool.Invocation) (tool.Result, error) {
@@ -47,7 +48,8 @@ type shown struct {
 func perform(t *testing.T, ctx context.Context, m llm.Model, choice llm.Choice) shown {
 	t.Helper()
 	log, n := journal.New("r_1", 1), 0
-	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{MessageID: "m", Model: "said"}}})
+	packet.RunEmitter(log).Emit(packet.At(0, 0), packet.RunStarted{UserMessageID: "u",
+		Responses: []packet.Response{{MessageID: "m", Model: "said"}}})
 	emit := packet.NewEmitter(log, 0)
 	now := func() time.Time { return time.Unix(0, 0) }
 	tools := []tool.Tool{writer{"write"}, writer{"plain"}}
@@ -104,7 +106,8 @@ func perform(t *testing.T, ctx context.Context, m llm.Model, choice llm.Choice) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			got.lines = append(got.lines, fmt.Sprintf("%d.%d %s", e.Packet.Placement.TurnIndex, e.Packet.Placement.TabIndex, obj))
+			got.lines = append(got.lines, fmt.Sprintf("%d.%d %s", e.Packet.Placement.TurnIndex,
+				e.Packet.Placement.TabIndex, obj))
 		}
 	}
 	packettest.Require(t, packets)
@@ -135,12 +138,14 @@ func TestNativeArgumentsAreShownWhereverTheFragmentsAreCut(t *testing.T) {
 	for cut := range len(arguments) + 1 {
 		got := perform(t, t.Context(), said{events: []llm.Event{
 			llm.Text{Delta: "I write."}, llm.ToolCallDelta{Name: "write", ID: "x"},
-			llm.ToolCallDelta{ArgumentsDelta: arguments[:cut]}, llm.ToolCallDelta{ArgumentsDelta: arguments[cut:]}, llm.Finish{Reason: llm.FinishToolCalls},
+			llm.ToolCallDelta{ArgumentsDelta: arguments[:cut]}, llm.ToolCallDelta{ArgumentsDelta: arguments[cut:]},
+			llm.Finish{Reason: llm.FinishToolCalls},
 		}}, llm.ChoiceAuto)
 		if got.texts["c1.path"] != "a.txt" || got.texts["c1.text"] != "say \"é\" 😀\n" || len(got.texts) != 2 {
 			got.fail(t, fmt.Sprintf("cut at %d: %q", cut, got.texts))
 		}
-		if types := got.types("1.0"); types != "tool_start tool_args_delta top_level_branching tool_args section_end" || len(got.done) != 1 || got.done[0].CallID != "c1" {
+		if types := got.types("1.0"); types != "tool_start tool_args_delta top_level_branching tool_args section_end" ||
+			len(got.done) != 1 || got.done[0].CallID != "c1" {
 			got.fail(t, fmt.Sprintf("cut at %d: %s", cut, types))
 		}
 	}
@@ -149,15 +154,18 @@ func TestNativeArgumentsAreShownWhereverTheFragmentsAreCut(t *testing.T) {
 func TestArgumentsInTheTextAreShownWhereverItIsCut(t *testing.T) {
 	for _, text := range []string{
 		`Now. <tool_call>{"name":"write","arguments":{"path":"a.txt","text":"say \"é\" \ud83d\ude00\n"}}</tool_call>`,
-		"Now. <tool_call>\n<function=write>\n<parameter=path>a.txt</parameter>\n<parameter=text>\nsay \"é\" 😀\n\n</parameter>\n</function>\n</tool_call>",
+		"Now. <tool_call>\n<function=write>\n<parameter=path>a.txt</parameter>\n<parameter=text>\nsay \"é\" " +
+			"😀\n\n</parameter>\n</function>\n</tool_call>",
 		"Now. <tool_call>write<arg_key>path</arg_key><arg_value>a.txt</arg_value><arg_key>text</arg_key><arg_value>say \"é\" 😀\n</arg_value></tool_call>",
 	} {
 		for cut := range len(text) + 1 {
-			got := perform(t, t.Context(), said{events: []llm.Event{llm.Text{Delta: text[:cut]}, llm.Text{Delta: text[cut:]}, llm.Finish{Reason: llm.FinishStop}}}, llm.ChoiceAuto)
+			got := perform(t, t.Context(), said{events: []llm.Event{llm.Text{Delta: text[:cut]},
+				llm.Text{Delta: text[cut:]}, llm.Finish{Reason: llm.FinishStop}}}, llm.ChoiceAuto)
 			if got.texts["c1.path"] != "a.txt" || got.texts["c1.text"] != "say \"é\" 😀\n" || len(got.texts) != 2 {
 				got.fail(t, fmt.Sprintf("cut at %d: %q", cut, got.texts))
 			}
-			if len(got.done) != 1 || !strings.Contains(got.done[0].Text, `😀`) || got.types("0.0") != "run_started message_start message_delta message_end stop" {
+			if len(got.done) != 1 || !strings.Contains(got.done[0].Text, `😀`) ||
+				got.types("0.0") != "run_started message_start message_delta message_end stop" {
 				got.fail(t, fmt.Sprintf("cut at %d", cut))
 			}
 		}
@@ -166,7 +174,8 @@ func TestArgumentsInTheTextAreShownWhereverItIsCut(t *testing.T) {
 
 func TestTwoParallelCallsAreShownSideBySide(t *testing.T) {
 	a, b := `{"text":"first"}`, `{"text":"second"}`
-	events := []llm.Event{llm.ToolCallDelta{Index: 0, Name: "write"}, llm.ToolCallDelta{Index: 1, Name: "write"}, llm.ToolCallDelta{Index: 2, Name: "plain", ArgumentsDelta: a}}
+	events := []llm.Event{llm.ToolCallDelta{Index: 0, Name: "write"}, llm.ToolCallDelta{Index: 1, Name: "write"},
+		llm.ToolCallDelta{Index: 2, Name: "plain", ArgumentsDelta: a}}
 	for i := range max(len(a), len(b)) {
 		for index, s := range []string{a, b} {
 			if i < len(s) {
@@ -174,13 +183,17 @@ func TestTwoParallelCallsAreShownSideBySide(t *testing.T) {
 			}
 		}
 	}
-	native := perform(t, t.Context(), said{events: append(events, llm.Finish{Reason: llm.FinishToolCalls})}, llm.ChoiceAuto)
+	native := perform(t, t.Context(), said{events: append(events, llm.Finish{Reason: llm.FinishToolCalls})},
+		llm.ChoiceAuto)
 	text := perform(t, t.Context(), said{events: []llm.Event{
-		llm.Text{Delta: `<tool_call>{"name":"write","arguments":` + a + `}</tool_call><tool_call>{"name":"write","arguments":` + b + `}</tool_call>`},
-		llm.Text{Delta: `<tool_call>{"name":"plain","arguments":` + a + `}</tool_call>`}, llm.Finish{Reason: llm.FinishStop},
+		llm.Text{Delta: `<tool_call>{"name":"write","arguments":` + a +
+			`}</tool_call><tool_call>{"name":"write","arguments":` + b + `}</tool_call>`},
+		llm.Text{Delta: `<tool_call>{"name":"plain","arguments":` + a + `}</tool_call>`},
+		llm.Finish{Reason: llm.FinishStop},
 	}}, llm.ChoiceAuto)
 	for name, got := range map[string]shown{"native": native, "text": text} {
-		if len(got.done) != 3 || got.texts["c1.text"] != "first" || got.texts["c2.text"] != "second" || len(got.texts) != 2 {
+		if len(got.done) != 3 || got.texts["c1.text"] != "first" || got.texts["c2.text"] != "second" ||
+			len(got.texts) != 2 {
 			got.fail(t, name)
 		}
 		if got.types("0.1") != wrote || got.types("0.2") != "tool_start tool_args section_end" {
@@ -201,14 +214,18 @@ func TestAnOpenCallIsClosedWhenItsStepEndsEarly(t *testing.T) {
 	for name, events := range half {
 		ctx, cancel := context.WithCancel(t.Context())
 		got := perform(t, ctx, stopping{said{events: events}, cancel}, llm.ChoiceAuto)
-		if got.texts["c1.text"] != "hal" || got.types("0.0") != "run_started tool_start tool_args_delta section_end stop" || !slices.Contains(got.lines, `0.0 {"type":"section_end","outcome":"cancelled","duration_ms":0}`) {
+		if got.texts["c1.text"] != "hal" || got.types("0.0") != "run_started tool_start tool_args_delta section_end "+
+			"stop" || !slices.Contains(got.lines, `0.0 {"type":"section_end","outcome":"cancelled","duration_ms":0}`) {
 			got.fail(t, name+" stopped")
 		}
-		got = perform(t, t.Context(), said{events: events, err: llm.NewError(packet.CodeModelInterrupted, "", errors.New("EOF"))}, llm.ChoiceAuto)
-		if got.texts["c1.text"] != "hal" || !slices.Contains(got.lines, `0.0 {"type":"section_end","outcome":"interrupted","duration_ms":0}`) {
+		got = perform(t, t.Context(), said{events: events,
+			err: llm.NewError(packet.CodeModelInterrupted, "", errors.New("EOF"))}, llm.ChoiceAuto)
+		if got.texts["c1.text"] != "hal" || !slices.Contains(got.lines,
+			`0.0 {"type":"section_end","outcome":"interrupted","duration_ms":0}`) {
 			got.fail(t, name+" broke off")
 		}
-		got = perform(t, t.Context(), said{events: append(events, llm.Finish{Reason: llm.FinishLength})}, llm.ChoiceAuto)
+		got = perform(t, t.Context(), said{events: append(events, llm.Finish{Reason: llm.FinishLength})},
+			llm.ChoiceAuto)
 		if len(got.done) != 1 || got.done[0].Arguments != `{"text":"hal"}` { // mended, as calls that are cut off are
 			got.fail(t, name+" cut off")
 		}
@@ -235,7 +252,8 @@ func (s stopping) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event
 
 func TestACallThatComesBothWaysHasOneBlock(t *testing.T) {
 	text := llm.Text{Delta: `<tool_call>{"name":"write","arguments":{"text":"x"}}</tool_call>`}
-	same, other := llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{ "text": "x" }`}, llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{"text":"y"}`}
+	same, other := llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{ "text": "x" }`},
+		llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{"text":"y"}`}
 	for name, c := range map[string]struct {
 		events []llm.Event
 		runs   []string
@@ -246,7 +264,8 @@ func TestACallThatComesBothWaysHasOneBlock(t *testing.T) {
 		"another one in text":    {[]llm.Event{other, text}, []string{`{"text":"y"}`, `{"text":"x"}`}},
 		"said twice in the text": {[]llm.Event{text, text, same}, []string{`{"text":"x"}`}},
 	} {
-		got := perform(t, t.Context(), said{events: append(c.events, llm.Finish{Reason: llm.FinishToolCalls})}, llm.ChoiceAuto)
+		got := perform(t, t.Context(), said{events: append(c.events, llm.Finish{Reason: llm.FinishToolCalls})},
+			llm.ChoiceAuto)
 		var ran []string
 		for _, d := range got.done {
 			ran = append(ran, d.Arguments)
@@ -274,25 +293,31 @@ func TestReasoningClosesBeforeTheNextPieceOfAnArgument(t *testing.T) {
 		llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{"text":"a`}, llm.Reasoning{Delta: "hm"},
 		llm.ToolCallDelta{ArgumentsDelta: `b"}`}, llm.Reasoning{Delta: "so"}, llm.Finish{Reason: llm.FinishStop},
 	}}, llm.ChoiceAuto)
-	if got.texts["c1.text"] != "ab" || len(got.done) != 1 || got.types("2.0") != "reasoning_start reasoning_delta reasoning_done" {
+	if got.texts["c1.text"] != "ab" || len(got.done) != 1 ||
+		got.types("2.0") != "reasoning_start reasoning_delta reasoning_done" {
 		got.fail(t, "order")
 	}
 }
 
 func TestACallThatIsNoneAfterAllIsClosedAsFailed(t *testing.T) {
 	got := perform(t, t.Context(), said{events: []llm.Event{
-		llm.Text{Delta: `<tool_call>{"name":"write","arguments":{"text":"a","path"`}, llm.Finish{Reason: llm.FinishLength},
+		llm.Text{Delta: `<tool_call>{"name":"write","arguments":{"text":"a","path"`},
+		llm.Finish{Reason: llm.FinishLength},
 	}}, llm.ChoiceAuto)
-	if len(got.Calls) != 0 || got.Malformed != 1 || !slices.Contains(got.lines, `0.0 {"type":"section_end","outcome":"error","duration_ms":0}`) || got.CallTurn != 1 {
+	if len(got.Calls) != 0 || got.Malformed != 1 ||
+		!slices.Contains(got.lines, `0.0 {"type":"section_end","outcome":"error","duration_ms":0}`) ||
+		got.CallTurn != 1 {
 		got.fail(t, "malformed")
 	}
 	const loop = `<tool_call>{"name":"write","arguments":{"text":"a"}}</tool_call>`
-	got = perform(t, t.Context(), said{events: []llm.Event{llm.Text{Delta: loop + loop + loop}, llm.Finish{Reason: llm.FinishStop}}}, llm.ChoiceAuto)
+	got = perform(t, t.Context(), said{events: []llm.Event{llm.Text{Delta: loop + loop + loop},
+		llm.Finish{Reason: llm.FinishStop}}}, llm.ChoiceAuto)
 	if len(got.done) != 1 || got.types("0.2") != "tool_start tool_args_delta section_end" {
 		got.fail(t, "a model in a loop")
 	}
 	got = perform(t, t.Context(), said{events: []llm.Event{
-		llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{"text":"a`}, llm.ToolCallDelta{Name: "_all", ArgumentsDelta: `"}`}, llm.Finish{Reason: llm.FinishStop},
+		llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{"text":"a`},
+		llm.ToolCallDelta{Name: "_all", ArgumentsDelta: `"}`}, llm.Finish{Reason: llm.FinishStop},
 	}}, llm.ChoiceAuto)
 	if len(got.done) != 1 || got.done[0].Name != "write_all" || got.done[0].CallID == "c1" {
 		got.fail(t, "a name that goes on")
@@ -301,8 +326,10 @@ func TestACallThatIsNoneAfterAllIsClosedAsFailed(t *testing.T) {
 
 func TestNothingIsShownEarlyUnderNoneOrOfToolsThatDoNotWantIt(t *testing.T) {
 	for choice, events := range map[llm.Choice][]llm.Event{
-		llm.ChoiceNone: {llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{"text":"a"}`}, llm.Text{Delta: `<tool_call>{"name":"write","arguments":{"text":"b"}}</tool_call>`}},
-		llm.ChoiceAuto: {llm.ToolCallDelta{Name: "plain", ArgumentsDelta: `{"text":"a"}`}, llm.Text{Delta: `<tool_call>{"name":"plain","arguments":{"text":"b"}}</tool_call>`}},
+		llm.ChoiceNone: {llm.ToolCallDelta{Name: "write", ArgumentsDelta: `{"text":"a"}`},
+			llm.Text{Delta: `<tool_call>{"name":"write","arguments":{"text":"b"}}</tool_call>`}},
+		llm.ChoiceAuto: {llm.ToolCallDelta{Name: "plain", ArgumentsDelta: `{"text":"a"}`},
+			llm.Text{Delta: `<tool_call>{"name":"plain","arguments":{"text":"b"}}</tool_call>`}},
 	} {
 		got := perform(t, t.Context(), said{events: append(events, llm.Finish{Reason: llm.FinishStop})}, choice)
 		if len(got.texts) != 0 || len(got.Calls) != 2 || got.Calls[0].ID+got.Calls[1].ID != "" {
@@ -315,7 +342,8 @@ func TestAStepMakesSoManyCallsAndNoMore(t *testing.T) {
 	var native []llm.Event
 	var text strings.Builder
 	for i := range 3000 {
-		native = append(native, llm.ToolCallDelta{Index: i, Name: "nothing"}, llm.ToolCallDelta{Index: i, ArgumentsDelta: fmt.Sprintf(`{"n":%d}`, i)})
+		native = append(native, llm.ToolCallDelta{Index: i, Name: "nothing"},
+			llm.ToolCallDelta{Index: i, ArgumentsDelta: fmt.Sprintf(`{"n":%d}`, i)})
 		fmt.Fprintf(&text, `<tool_call>{"name":"write","arguments":{"text":"%d"}}</tool_call>`, i)
 	}
 	for name, events := range map[string][]llm.Event{"native": native, "text": {llm.Text{Delta: text.String()}}} {

@@ -195,9 +195,11 @@ func checkedAgent(a Agent) (Agent, error) {
 	case !utf8.ValidString(a.Instructions) || strings.ContainsRune(a.Instructions, 0):
 		return Agent{}, invalidField("instructions", "an agent's instructions are UTF-8 text")
 	case len(a.Instructions) > MaxInstructionBytes:
-		return Agent{}, invalidField("instructions", "an agent's instructions have at most %d KiB", MaxInstructionBytes>>10)
+		return Agent{}, invalidField("instructions", "an agent's instructions have at most %d KiB",
+			MaxInstructionBytes>>10)
 	case a.MaxCycles < 0 || a.MaxCycles > MaxAgentCycles:
-		return Agent{}, invalidField("max_cycles", "an agent's max_cycles is 1 to %d, or 0 for the host's", MaxAgentCycles)
+		return Agent{}, invalidField("max_cycles", "an agent's max_cycles is 1 to %d, or 0 for the host's",
+			MaxAgentCycles)
 	case a.Model != "" && (!oneLine(a.Model) || len(a.Model) > maxAgentWordBytes):
 		return Agent{}, invalidField("model", "an agent's model is a name of at most %d bytes", maxAgentWordBytes)
 	case len(a.Tools) > MaxAgentTools:

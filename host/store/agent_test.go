@@ -25,10 +25,12 @@ func TestAgentsAreKeptChangedAndRemoved(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		clock := newClock()
 		s := open(Options{Now: clock.now})
-		tutor := addAgent(t, s, Agent{ID: "mine", Name: " Tutor ", Instructions: "Ask back.\n", Tools: []string{"clock", " search", "clock"}, Model: "near", MaxCycles: 3})
+		tutor := addAgent(t, s, Agent{ID: "mine", Name: " Tutor ", Instructions: "Ask back.\n",
+			Tools: []string{"clock", " search", "clock"}, Model: "near", MaxCycles: 3})
 		all := addAgent(t, s, Agent{Name: "all"})
 		none := addAgent(t, s, Agent{Name: "None", Tools: []string{}})
-		if tutor.ID == "mine" || tutor.Name != "Tutor" || tutor.Instructions != "Ask back." || !slices.Equal(tutor.Tools, []string{"clock", "search"}) {
+		if tutor.ID == "mine" || tutor.Name != "Tutor" || tutor.Instructions != "Ask back." ||
+			!slices.Equal(tutor.Tools, []string{"clock", "search"}) {
 			t.Errorf("%+v", tutor)
 		}
 		list, err := s.Agents().List(t.Context(), anOperator)
@@ -39,15 +41,19 @@ func TestAgentsAreKeptChangedAndRemoved(t *testing.T) {
 			t.Errorf("the lists of tools did not stay as they were: %+v", list)
 		}
 		clock.advance(time.Hour)
-		changed, err := s.Agents().Change(t.Context(), anOperator, tutor.ID, func(a *Agent) { a.Name, a.Tools, a.ID = "TUTOR", nil, "x" })
-		if err != nil || changed.ID != tutor.ID || changed.Name != "TUTOR" || changed.Tools != nil || changed.Model != "near" ||
+		changed, err := s.Agents().Change(t.Context(), anOperator, tutor.ID,
+			func(a *Agent) { a.Name, a.Tools, a.ID = "TUTOR", nil, "x" })
+		if err != nil || changed.ID != tutor.ID || changed.Name != "TUTOR" || changed.Tools != nil ||
+			changed.Model != "near" ||
 			!changed.CreatedAt.Equal(tutor.CreatedAt) || !changed.UpdatedAt.After(tutor.UpdatedAt) {
 			t.Errorf("%+v, %v", changed, err)
 		}
-		if kept, err := s.Agents().Get(t.Context(), anOperator, tutor.ID); err != nil || kept.Name != "TUTOR" || kept.Tools != nil {
+		if kept, err := s.Agents().Get(t.Context(), anOperator, tutor.ID); err != nil || kept.Name != "TUTOR" ||
+			kept.Tools != nil {
 			t.Errorf("%+v, %v", kept, err)
 		}
-		if _, err := s.Agents().Change(t.Context(), anOperator, tutor.ID, func(a *Agent) { a.Name = "ALL" }); !errors.Is(err, ErrExists) {
+		if _, err := s.Agents().Change(t.Context(), anOperator, tutor.ID,
+			func(a *Agent) { a.Name = "ALL" }); !errors.Is(err, ErrExists) {
 			t.Errorf("another's name: %v", err)
 		}
 		if err := s.Agents().Delete(t.Context(), anOperator, tutor.ID); err != nil {
@@ -70,29 +76,35 @@ func TestAgentsAreKeptChangedAndRemoved(t *testing.T) {
 func TestAnAgentOutOfItsLimitsIsRefusedAndTheOldOneStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
-		kept := addAgent(t, s, Agent{Name: strings.Repeat("ä", MaxAgentNameRunes), Instructions: strings.Repeat("x", MaxInstructionBytes), MaxCycles: MaxAgentCycles})
+		kept := addAgent(t, s, Agent{Name: strings.Repeat("ä", MaxAgentNameRunes),
+			Instructions: strings.Repeat("x", MaxInstructionBytes), MaxCycles: MaxAgentCycles})
 		many := make([]string, MaxAgentTools+1)
 		for i := range many {
 			many[i] = fmt.Sprint("t", i)
 		}
 		for i, bad := range []Agent{
 			{}, {Name: " "}, {Name: "a\nb"}, {Name: "\xff"}, {Name: strings.Repeat("ä", MaxAgentNameRunes+1)},
-			{Name: "a", Instructions: strings.Repeat("x", MaxInstructionBytes+1)}, {Name: "a", Instructions: "a\x00b"}, {Name: "a", Instructions: "\xff"},
+			{Name: "a", Instructions: strings.Repeat("x", MaxInstructionBytes+1)}, {Name: "a", Instructions: "a\x00b"},
+			{Name: "a", Instructions: "\xff"},
 			{Name: "a", MaxCycles: -1}, {Name: "a", MaxCycles: MaxAgentCycles + 1},
-			{Name: "a", Tools: many}, {Name: "a", Tools: []string{""}}, {Name: "a", Tools: []string{"a\x00"}}, {Name: "a", Tools: []string{strings.Repeat("x", 300)}},
+			{Name: "a", Tools: many}, {Name: "a", Tools: []string{""}}, {Name: "a", Tools: []string{"a\x00"}},
+			{Name: "a", Tools: []string{strings.Repeat("x", 300)}},
 			{Name: "a", Model: "a\tb"}, {Name: "a", Model: strings.Repeat("x", 300)},
 		} {
 			if _, err := s.Agents().Create(t.Context(), anOperator, bad); !errors.Is(err, ErrInvalid) {
 				t.Errorf("create %d: %v", i, err)
 			}
-			if _, err := s.Agents().Change(t.Context(), anOperator, kept.ID, func(a *Agent) { *a = bad }); !errors.Is(err, ErrInvalid) {
+			if _, err := s.Agents().Change(t.Context(), anOperator, kept.ID,
+				func(a *Agent) { *a = bad }); !errors.Is(err, ErrInvalid) {
 				t.Errorf("change to %d: %v", i, err)
 			}
 		}
-		if _, err := s.Agents().Create(t.Context(), anOperator, Agent{Name: strings.ToUpper(kept.Name)}); !errors.Is(err, ErrExists) {
+		if _, err := s.Agents().Create(t.Context(), anOperator,
+			Agent{Name: strings.ToUpper(kept.Name)}); !errors.Is(err, ErrExists) {
 			t.Errorf("the same name: %v", err)
 		}
-		if list, err := s.Agents().List(t.Context(), anOperator); err != nil || len(list) != 1 || list[0].Name != kept.Name || len(list[0].Instructions) != MaxInstructionBytes {
+		if list, err := s.Agents().List(t.Context(), anOperator); err != nil || len(list) != 1 ||
+			list[0].Name != kept.Name || len(list[0].Instructions) != MaxInstructionBytes {
 			t.Errorf("%d agents, %v", len(list), err)
 		}
 	})
@@ -122,7 +134,10 @@ func TestADamagedAgentHidesNoOther(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(Options) *Store) {
 		s := open(Options{})
 		bad, good := addAgent(t, s, Agent{Name: "bad"}), addAgent(t, s, Agent{Name: "good"})
-		if err := s.update(t.Context(), func(tx kv.Tx) error { return table.Agents.PutRaw(tx, bad.ID, []byte("{")) }); err != nil {
+		if err := s.update(t.Context(), func(tx kv.Tx) error {
+			return table.Agents.PutRaw(tx, bad.ID,
+				[]byte("{"))
+		}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := s.Agents().List(t.Context(), anOperator)
@@ -141,7 +156,8 @@ func TestCheckFindsAnAgentsLostName(t *testing.T) {
 		s := open(Options{})
 		a := addAgent(t, s, Agent{Name: "Tutor"})
 		err := s.update(t.Context(), func(tx kv.Tx) error {
-			return errors.Join(table.AgentNames.Delete(tx, "tutor"), table.AgentNames.PutRaw(tx, "ghost", []byte("ag_gone")))
+			return errors.Join(table.AgentNames.Delete(tx, "tutor"),
+				table.AgentNames.PutRaw(tx, "ghost", []byte("ag_gone")))
 		})
 		if err != nil {
 			t.Fatal(err)

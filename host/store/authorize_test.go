@@ -49,35 +49,53 @@ func callsOn(t *testing.T, s *Store, r records) map[string]tried {
 	operators := func(call func(p identity.Principal) error) tried { return tried{identity.Operators, call} }
 	type P = identity.Principal
 	return map[string]tried{
-		"Sessions.Get":                 owner(func(p P) error { return second(s.Sessions().Get(ctx, p, r.session)) }),
-		"Sessions.Rename":              owner(func(p P) error { return second(s.Sessions().Rename(ctx, p, r.session, "x")) }),
-		"Sessions.Pin":                 owner(func(p P) error { return second(s.Sessions().Pin(ctx, p, r.session, true)) }),
-		"Sessions.Delete":              owner(func(p P) error { return s.Sessions().Delete(ctx, p, r.session) }),
-		"Sessions.SelectLeaf":          owner(func(p P) error { return second(s.Sessions().SelectLeaf(ctx, p, r.session, r.message)) }),
-		"Sessions.List, after another": owner(func(p P) error { return second(s.Sessions().List(ctx, p, 0, r.session)) }),
-		"Messages.List":                owner(func(p P) error { return second(s.Messages().List(ctx, p, r.session)) }),
-		"Messages.Get":                 owner(func(p P) error { return second(s.Messages().Get(ctx, p, r.message)) }),
-		"Messages.Branch":              owner(func(p P) error { return second(s.Messages().Branch(ctx, p, r.session, r.message)) }),
-		"Runs.Begin":                   owner(begin(BeginRun{SessionID: r.session})),
-		"Runs.Begin, again":            owner(begin(BeginRun{Regenerate: r.message})),
-		"Runs.Begin, on":               owner(begin(BeginRun{Continue: r.message})),
-		"Runs.Begin, file":             owner(begin(BeginRun{Files: []string{r.file}})),
-		"Runs.Get":                     owner(func(p P) error { return second(s.Runs().Get(ctx, p, r.run)) }),
-		"Runs.Live":                    owner(func(p P) error { return second(s.Runs().Live(ctx, p, r.session)) }),
-		"Runs.Latest":                  owner(func(p P) error { return second(s.Runs().Latest(ctx, p, r.session)) }),
-		"Documents.Get":                owner(func(p P) error { return second(s.Documents().Get(ctx, p, r.doc)) }),
-		"Documents.Text":               owner(func(p P) error { return second(s.Documents().Text(ctx, p, r.doc)) }),
-		"Documents.Find":               owner(func(p P) error { return second(s.Documents().Find(ctx, p, r.uri)) }),
+		"Sessions.Get": owner(func(p P) error { return second(s.Sessions().Get(ctx, p, r.session)) }),
+		"Sessions.Rename": owner(func(p P) error {
+			return second(s.Sessions().Rename(ctx, p, r.session,
+				"x"))
+		}),
+		"Sessions.Pin": owner(func(p P) error {
+			return second(s.Sessions().Pin(ctx, p, r.session,
+				true))
+		}),
+		"Sessions.Delete": owner(func(p P) error { return s.Sessions().Delete(ctx, p, r.session) }),
+		"Sessions.SelectLeaf": owner(func(p P) error {
+			return second(s.Sessions().SelectLeaf(ctx, p, r.session,
+				r.message))
+		}),
+		"Sessions.List, after another": owner(func(p P) error {
+			return second(s.Sessions().List(ctx, p, 0,
+				r.session))
+		}),
+		"Messages.List": owner(func(p P) error { return second(s.Messages().List(ctx, p, r.session)) }),
+		"Messages.Get":  owner(func(p P) error { return second(s.Messages().Get(ctx, p, r.message)) }),
+		"Messages.Branch": owner(func(p P) error {
+			return second(s.Messages().Branch(ctx, p, r.session,
+				r.message))
+		}),
+		"Runs.Begin":        owner(begin(BeginRun{SessionID: r.session})),
+		"Runs.Begin, again": owner(begin(BeginRun{Regenerate: r.message})),
+		"Runs.Begin, on":    owner(begin(BeginRun{Continue: r.message})),
+		"Runs.Begin, file":  owner(begin(BeginRun{Files: []string{r.file}})),
+		"Runs.Get":          owner(func(p P) error { return second(s.Runs().Get(ctx, p, r.run)) }),
+		"Runs.Live":         owner(func(p P) error { return second(s.Runs().Live(ctx, p, r.session)) }),
+		"Runs.Latest":       owner(func(p P) error { return second(s.Runs().Latest(ctx, p, r.session)) }),
+		"Documents.Get":     owner(func(p P) error { return second(s.Documents().Get(ctx, p, r.doc)) }),
+		"Documents.Text":    owner(func(p P) error { return second(s.Documents().Text(ctx, p, r.doc)) }),
+		"Documents.Find":    owner(func(p P) error { return second(s.Documents().Find(ctx, p, r.uri)) }),
 		"Documents.Put": owner(func(p P) error {
 			return second(s.Documents().Put(ctx, p, DocumentRecord{ID: r.doc, URI: "/other.md"}, []byte("x")))
 		}),
 		"Documents.Delete": owner(func(p P) error { return s.Documents().Delete(ctx, p, r.doc) }),
-		"Memories.Update":  owner(func(p P) error { return second(s.Memories().Update(ctx, p, r.memory, "x", "", nil)) }),
-		"Memories.Delete":  owner(func(p P) error { return second(s.Memories().Delete(ctx, p, r.memory)) }),
-		"Files.Get":        owner(func(p P) error { return second(s.Files().Get(ctx, p, r.file)) }),
-		"Files.Text":       owner(func(p P) error { return second(s.Files().Text(ctx, p, r.file)) }),
-		"Files.Picture":    owner(func(p P) error { return second(s.Files().Picture(ctx, p, r.picture)) }),
-		"Files.Delete":     owner(func(p P) error { return s.Files().Delete(ctx, p, r.file) }),
+		"Memories.Update": owner(func(p P) error {
+			return second(s.Memories().Update(ctx, p, r.memory, "x", "",
+				nil))
+		}),
+		"Memories.Delete": owner(func(p P) error { return second(s.Memories().Delete(ctx, p, r.memory)) }),
+		"Files.Get":       owner(func(p P) error { return second(s.Files().Get(ctx, p, r.file)) }),
+		"Files.Text":      owner(func(p P) error { return second(s.Files().Text(ctx, p, r.file)) }),
+		"Files.Picture":   owner(func(p P) error { return second(s.Files().Picture(ctx, p, r.picture)) }),
+		"Files.Delete":    owner(func(p P) error { return s.Files().Delete(ctx, p, r.file) }),
 
 		"Sessions.List":  signedIn(func(p P) error { return none(s.Sessions().List(ctx, p, 0, "")) }),
 		"Documents.List": signedIn(func(p P) error { return none(s.Documents().List(ctx, p)) }),
@@ -87,23 +105,35 @@ func callsOn(t *testing.T, s *Store, r records) map[string]tried {
 			_, _, err := s.Runs().Repeated(ctx, p, BeginRun{RequestID: "r"})
 			return err
 		}),
-		"Memories.Add": signedIn(func(p P) error { _, _, err := s.Memories().Add(ctx, p, Memory{Text: "x"}); return err }),
-		"Files.Add":    signedIn(func(p P) error { return second(s.Files().Add(ctx, p, File{Name: "x"}, nil)) }),
+		"Memories.Add": signedIn(func(p P) error {
+			_, _,
+				err := s.Memories().Add(ctx, p, Memory{Text: "x"})
+			return err
+		}),
+		"Files.Add": signedIn(func(p P) error { return second(s.Files().Add(ctx, p, File{Name: "x"}, nil)) }),
 		"Files.AddPicture": signedIn(func(p P) error {
 			return second(s.Files().AddPicture(ctx, p, File{Name: "x", Width: 1, Height: 1}, []byte("x")))
 		}),
 		"Agents.Get":  signedIn(func(p P) error { return second(s.Agents().Get(ctx, p, r.agent)) }),
 		"Agents.List": signedIn(func(p P) error { return second(s.Agents().List(ctx, p)) }),
 
-		"Agents.Create":      operators(func(p P) error { return second(s.Agents().Create(ctx, p, Agent{Name: "x"})) }),
-		"Agents.Change":      operators(func(p P) error { return second(s.Agents().Change(ctx, p, r.agent, func(*Agent) {})) }),
-		"Agents.Delete":      operators(func(p P) error { return s.Agents().Delete(ctx, p, r.agent) }),
-		"Users.List":         operators(func(p P) error { return second(s.Users().List(ctx, p)) }),
-		"Users.Create":       operators(func(p P) error { return second(s.Users().Create(ctx, p, "x", true)) }),
-		"SignIns.CreateLink": operators(func(p P) error { _, _, err := s.SignIns().CreateLink(ctx, p, r.user, time.Hour); return err }),
-		"Users.Remove":       operators(func(p P) error { return s.Users().Remove(ctx, p, r.user) }),
+		"Agents.Create": operators(func(p P) error { return second(s.Agents().Create(ctx, p, Agent{Name: "x"})) }),
+		"Agents.Change": operators(func(p P) error {
+			return second(s.Agents().Change(ctx, p, r.agent,
+				func(*Agent) {}))
+		}),
+		"Agents.Delete": operators(func(p P) error { return s.Agents().Delete(ctx, p, r.agent) }),
+		"Users.List":    operators(func(p P) error { return second(s.Users().List(ctx, p)) }),
+		"Users.Create":  operators(func(p P) error { return second(s.Users().Create(ctx, p, "x", true)) }),
+		"SignIns.CreateLink": operators(func(p P) error {
+			_, _,
+				err := s.SignIns().CreateLink(ctx, p, r.user, time.Hour)
+			return err
+		}),
+		"Users.Remove": operators(func(p P) error { return s.Users().Remove(ctx, p, r.user) }),
 
-		"SignIns.RevokeUser":   {identity.OwnerOrOperator, func(p P) error { return s.SignIns().RevokeUser(ctx, p, r.user) }},
+		"SignIns.RevokeUser": {identity.OwnerOrOperator,
+			func(p P) error { return s.SignIns().RevokeUser(ctx, p, r.user) }},
 		"SignIns.RevokeCookie": owner(func(p P) error { return s.SignIns().RevokeCookie(ctx, p, r.cookie) }),
 		"Runs.Unfinished":      {identity.HostOnly, func(p P) error { return second(s.Runs().Unfinished(ctx, p)) }},
 	}
@@ -144,7 +174,8 @@ func TestTheStoreRefusesByItself(t *testing.T) {
 		memory.ID, file.ID, picture.ID, agent.ID, cookie})
 	gone := callsOn(t, s, records{"u_gone", "s_gone", "m_gone", "r_gone", "d_gone", "/gone.md",
 		"mem_gone", "f_gone", "f_gone", agent.ID, cookie})
-	for _, kind := range []reflect.Type{reflect.TypeFor[Agents](), reflect.TypeFor[Documents](), reflect.TypeFor[Files](),
+	for _, kind := range []reflect.Type{reflect.TypeFor[Agents](), reflect.TypeFor[Documents](),
+		reflect.TypeFor[Files](),
 		reflect.TypeFor[Memories](), reflect.TypeFor[Messages](), reflect.TypeFor[Runs](), reflect.TypeFor[Sessions](),
 		reflect.TypeFor[SignIns](), reflect.TypeFor[Users]()} {
 		if _, is := reflect.TypeFor[*Store]().MethodByName(kind.Name()); !is {
@@ -220,7 +251,8 @@ func TestTheStoreRefusesByItself(t *testing.T) {
 			t.Errorf("%s as eve: %v", name, err)
 		}
 	}
-	for _, name := range []string{"Agents.Change", "SignIns.CreateLink", "SignIns.RevokeUser", "Users.Remove", "Agents.Delete"} {
+	for _, name := range []string{"Agents.Change", "SignIns.CreateLink", "SignIns.RevokeUser", "Users.Remove",
+		"Agents.Delete"} {
 		if err := there[name].call(op); err != nil {
 			t.Errorf("%s as an operator: %v", name, err)
 		}
@@ -243,9 +275,11 @@ func TestTheOwnerMay(t *testing.T) {
 	calls := callsOn(t, s, records{ada.UserID(), b.Session.ID, b.Responses[0].ID, b.Run.ID, doc.ID, doc.URI,
 		memory.ID, file.ID, picture.ID, "", signIn(t, s, ada)})
 	for _, name := range []string{
-		"Sessions.Get", "Sessions.Rename", "Sessions.Pin", "Sessions.SelectLeaf", "Messages.List", "Messages.Get", "Messages.Branch", "Runs.Get", "Runs.Live",
+		"Sessions.Get", "Sessions.Rename", "Sessions.Pin", "Sessions.SelectLeaf", "Messages.List", "Messages.Get",
+		"Messages.Branch", "Runs.Get", "Runs.Live",
 		"Runs.Latest", "Documents.Get", "Documents.Text", "Documents.Find", "Memories.Update", "Files.Get",
-		"Files.Text", "Files.Picture", "Runs.Repeated", "Memories.Add", "Files.Add", "Files.AddPicture", "Agents.List", "Documents.Delete",
+		"Files.Text", "Files.Picture", "Runs.Repeated", "Memories.Add", "Files.Add", "Files.AddPicture", "Agents.List",
+		"Documents.Delete",
 		"Memories.Delete", "Files.Delete", "SignIns.RevokeCookie", "SignIns.RevokeUser",
 	} {
 		if err := calls[name].call(ada); err != nil {

@@ -18,18 +18,22 @@ func TestBeginRunWritesAllOfIt(t *testing.T) {
 		clock := newClock()
 		s := open(Options{Now: clock.now})
 		ada := newUser(t, s, "ada")
-		b, err := s.Runs().Begin(t.Context(), ada, BeginRun{RequestID: "q1", BodyHash: "h", NewTitle: "Title", Private: true, Text: "a <b> & ü", Models: []string{"x", "y"}})
+		b, err := s.Runs().Begin(t.Context(), ada,
+			BeginRun{RequestID: "q1", BodyHash: "h", NewTitle: "Title", Private: true, Text: "a <b> & ü",
+				Models: []string{"x", "y"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !b.SessionCreated || b.Replayed || b.Session.Title != "Title" || !b.Session.Private || b.Session.Leaf != b.Responses[0].ID {
+		if !b.SessionCreated || b.Replayed || b.Session.Title != "Title" || !b.Session.Private ||
+			b.Session.Leaf != b.Responses[0].ID {
 			t.Errorf("got session %+v", b.Session)
 		}
 		if b.Run.Epoch != 1 || !b.Run.Live() || b.Run.UserMessage != b.UserMessage.ID || len(b.Run.Responses) != 2 {
 			t.Errorf("got run %+v", b.Run)
 		}
 		for i, m := range b.Responses {
-			if m.ModelIndex != i || m.Status != StatusRunning || m.Parent != b.UserMessage.ID || m.Run != b.Run.ID || m.Model != []string{"x", "y"}[i] {
+			if m.ModelIndex != i || m.Status != StatusRunning || m.Parent != b.UserMessage.ID || m.Run != b.Run.ID ||
+				m.Model != []string{"x", "y"}[i] {
 				t.Errorf("response %d is %+v", i, m)
 			}
 		}
@@ -67,19 +71,28 @@ func TestBeginRunRefuses(t *testing.T) {
 			in   BeginRun
 			want error
 		}{
-			"no model":                      {ada, BeginRun{Text: "x"}, ErrInvalid},
-			"long request id":               {ada, BeginRun{RequestID: string(make([]byte, 257)), Models: models}, ErrInvalid},
-			"nobody":                        {identity.Principal{}, BeginRun{Models: models}, identity.ErrNobody},
-			"unknown session":               {ada, BeginRun{SessionID: "s_x", Models: models}, ErrNotFound},
-			"somebody else's session":       {eve, BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
-			"unknown parent":                {ada, BeginRun{SessionID: b.Session.ID, Parent: "m_x", Models: models}, ErrNotFound},
-			"parent of another session":     {ada, BeginRun{SessionID: b.Session.ID, Parent: other.Responses[0].ID, Models: models}, ErrNotFound},
-			"parent without a session":      {ada, BeginRun{Parent: b.Responses[0].ID, Models: models}, ErrNotFound},
-			"parent that is a question":     {ada, BeginRun{SessionID: b.Session.ID, Parent: b.UserMessage.ID, Models: models}, ErrInvalid},
-			"regenerate of somebody else":   {eve, BeginRun{Regenerate: b.Responses[0].ID, Models: models}, ErrNotFound},
-			"regenerate in wrong session":   {ada, BeginRun{SessionID: other.Session.ID, Regenerate: b.Responses[0].ID, Models: models}, ErrNotFound},
-			"regenerate of what is live":    {ada, BeginRun{Regenerate: other.Responses[0].ID, Models: models}, ErrBusy},
-			"operator in another's session": {identity.New(identity.Account{ID: eve.UserID(), Roles: []identity.Role{identity.Operator}}, identity.Command), BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
+			"no model": {ada, BeginRun{Text: "x"}, ErrInvalid},
+			"long request id": {ada, BeginRun{RequestID: string(make([]byte, 257)), Models: models},
+				ErrInvalid},
+			"nobody":                  {identity.Principal{}, BeginRun{Models: models}, identity.ErrNobody},
+			"unknown session":         {ada, BeginRun{SessionID: "s_x", Models: models}, ErrNotFound},
+			"somebody else's session": {eve, BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
+			"unknown parent": {ada, BeginRun{SessionID: b.Session.ID, Parent: "m_x", Models: models},
+				ErrNotFound},
+			"parent of another session": {ada,
+				BeginRun{SessionID: b.Session.ID, Parent: other.Responses[0].ID, Models: models}, ErrNotFound},
+			"parent without a session": {ada, BeginRun{Parent: b.Responses[0].ID, Models: models}, ErrNotFound},
+			"parent that is a question": {ada,
+				BeginRun{SessionID: b.Session.ID, Parent: b.UserMessage.ID, Models: models}, ErrInvalid},
+			"regenerate of somebody else": {eve, BeginRun{Regenerate: b.Responses[0].ID, Models: models},
+				ErrNotFound},
+			"regenerate in wrong session": {ada,
+				BeginRun{SessionID: other.Session.ID, Regenerate: b.Responses[0].ID, Models: models}, ErrNotFound},
+			"regenerate of what is live": {ada, BeginRun{Regenerate: other.Responses[0].ID, Models: models},
+				ErrBusy},
+			"operator in another's session": {identity.New(identity.Account{ID: eve.UserID(),
+				Roles: []identity.Role{identity.Operator}}, identity.Command),
+				BeginRun{SessionID: b.Session.ID, Models: models}, ErrNotFound},
 		} {
 			if _, err := s.Runs().Begin(t.Context(), c.p, c.in); !errors.Is(err, c.want) {
 				t.Errorf("%s: got %v, want %v", name, err, c.want)
@@ -103,7 +116,8 @@ func TestRegenerateAnswersTheSameQuestionAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again.UserMessage.ID != b.UserMessage.ID || again.Responses[0].Parent != b.UserMessage.ID || again.Session.Leaf != again.Responses[0].ID {
+			if again.UserMessage.ID != b.UserMessage.ID || again.Responses[0].Parent != b.UserMessage.ID ||
+				again.Session.Leaf != again.Responses[0].ID {
 				t.Errorf("got %+v", again)
 			}
 			complete(t, s, again, "hello again")
@@ -124,7 +138,8 @@ func TestSameRequestAtOnceBeginsOneRun(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				b, err := s.Runs().Begin(t.Context(), ada, BeginRun{RequestID: "same", BodyHash: "h", Text: "hello", Models: []string{"m"}})
+				b, err := s.Runs().Begin(t.Context(), ada,
+					BeginRun{RequestID: "same", BodyHash: "h", Text: "hello", Models: []string{"m"}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -174,7 +189,8 @@ func TestIdempotency(t *testing.T) {
 		round := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			round++
-			users := []identity.Principal{newUser(t, s, fmt.Sprintf("a%d", round)), newUser(t, s, fmt.Sprintf("b%d", round))}
+			users := []identity.Principal{newUser(t, s, fmt.Sprintf("a%d", round)),
+				newUser(t, s, fmt.Sprintf("b%d", round))}
 			type known struct {
 				hash string
 				at   time.Time
@@ -200,7 +216,8 @@ func TestIdempotency(t *testing.T) {
 					}
 				case seen:
 					if err != nil || !b.Replayed || b.Run.ID != k.b.Run.ID || b.SessionCreated != k.b.SessionCreated ||
-						!reflect.DeepEqual(b.UserMessage, k.b.UserMessage) || !reflect.DeepEqual(b.Run.Responses, k.b.Run.Responses) {
+						!reflect.DeepEqual(b.UserMessage, k.b.UserMessage) ||
+						!reflect.DeepEqual(b.Run.Responses, k.b.Run.Responses) {
 						rt.Fatalf("got %+v, %v, want %+v again", b, err, k.b)
 					}
 				default:

@@ -27,7 +27,8 @@ func (s *Store) Check(ctx context.Context) []Problem {
 	c := &checker{}
 	records := func(tx kv.Tx) error {
 		c.tx = tx
-		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.documents, c.memories, c.files, c.agents} {
+		for _, check := range []func(){c.users, c.sessions, c.messages, c.runs, c.documents, c.memories, c.files,
+			c.agents} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -109,7 +110,8 @@ func (c *checker) sessions() {
 	each(c, table.Sessions, func(key string, s Session) {
 		c.expect(s.ID == key, table.Sessions, key, "it says that its id is %q", s.ID)
 		c.owner(table.Sessions, key, s.Owner)
-		c.expect(table.OwnerSessions.Has(c.tx, sessionOrderKey(s)), table.Sessions, key, "it is missing in its owner's list")
+		c.expect(table.OwnerSessions.Has(c.tx, sessionOrderKey(s)), table.Sessions, key,
+			"it is missing in its owner's list")
 		c.expect(s.Leaf == "" || table.SessionMsgs.Has(c.tx, table.Join(key, s.Leaf)), table.Sessions, key,
 			"its leaf %q is not one of its messages", s.Leaf)
 	})
@@ -121,7 +123,8 @@ func (c *checker) messages() {
 		c.expect(m.ID == key, table.Messages, key, "it says that its id is %q", m.ID)
 		c.owner(table.Messages, key, m.Owner)
 		c.expect(table.Sessions.Has(c.tx, m.Session), table.Messages, key, "its session %q is not there", m.Session)
-		c.expect(table.SessionMsgs.Has(c.tx, table.Join(m.Session, key)), table.Messages, key, "it is missing in its session's list")
+		c.expect(table.SessionMsgs.Has(c.tx, table.Join(m.Session, key)), table.Messages, key,
+			"it is missing in its session's list")
 		c.expect(m.Parent == "" || table.SessionMsgs.Has(c.tx, table.Join(m.Session, m.Parent)), table.Messages, key,
 			"its parent %q is not in its session", m.Parent)
 		c.expect(m.Run == "" || table.Runs.Has(c.tx, m.Run), table.Messages, key, "its run %q is not there", m.Run)
@@ -136,10 +139,13 @@ func (c *checker) runs() {
 	each(c, table.Runs, func(key string, r Run) {
 		c.expect(r.ID == key, table.Runs, key, "it says that its id is %q", r.ID)
 		c.owner(table.Runs, key, r.Owner)
-		c.expect(table.SessionRuns.Has(c.tx, table.Join(r.Session, key)), table.Runs, key, "it is missing in its session's list")
-		c.expect(r.Live() == (table.Live.Text(c.tx, r.Session) == key), table.Runs, key, "the list of live runs has it wrong")
+		c.expect(table.SessionRuns.Has(c.tx, table.Join(r.Session, key)), table.Runs, key,
+			"it is missing in its session's list")
+		c.expect(r.Live() == (table.Live.Text(c.tx, r.Session) == key), table.Runs, key,
+			"the list of live runs has it wrong")
 		for _, id := range append([]string{r.UserMessage}, r.Responses...) {
-			c.expect(table.SessionMsgs.Has(c.tx, table.Join(r.Session, id)), table.Runs, key, "its message %q is not in its session", id)
+			c.expect(table.SessionMsgs.Has(c.tx, table.Join(r.Session, id)), table.Runs, key,
+				"its message %q is not in its session", id)
 		}
 		c.journal(key, r)
 	})
@@ -189,7 +195,8 @@ func (c *checker) memories() {
 	each(c, table.Memories, func(key string, m Memory) {
 		c.expect(m.ID == key, table.Memories, key, "it says that its id is %q", m.ID)
 		c.owner(table.Memories, key, m.Owner)
-		c.expect(table.OwnerMemories.Has(c.tx, table.Join(m.Owner, key)), table.Memories, key, "it is missing in its owner's list")
+		c.expect(table.OwnerMemories.Has(c.tx, table.Join(m.Owner, key)), table.Memories, key,
+			"it is missing in its owner's list")
 	})
 	c.index(table.OwnerMemories, table.Memories, idInKey)
 }
@@ -198,7 +205,8 @@ func (c *checker) files() {
 	each(c, table.Files, func(key string, f File) {
 		c.expect(f.ID == key, table.Files, key, "it says that its id is %q", f.ID)
 		c.owner(table.Files, key, f.Owner)
-		c.expect(table.OwnerFiles.Has(c.tx, table.Join(f.Owner, key)), table.Files, key, "it is missing in its owner's list")
+		c.expect(table.OwnerFiles.Has(c.tx, table.Join(f.Owner, key)), table.Files, key,
+			"it is missing in its owner's list")
 		if f.Picture() {
 			c.expect(table.FilePictures.Has(c.tx, key), table.Files, key, "its picture is not there")
 		} else {

@@ -14,7 +14,8 @@ import (
 
 func addFile(t *testing.T, s *Store, p identity.Principal, name, text string) File {
 	t.Helper()
-	f, err := s.Files().Add(t.Context(), p, File{Name: name, MediaType: "text/plain", Bytes: int64(len(text))}, []byte(text))
+	f, err := s.Files().Add(t.Context(), p, File{Name: name, MediaType: "text/plain", Bytes: int64(len(text))},
+		[]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,8 @@ func addFile(t *testing.T, s *Store, p identity.Principal, name, text string) Fi
 
 func addPicture(t *testing.T, s *Store, p identity.Principal, name, data string) File {
 	t.Helper()
-	f, err := s.Files().AddPicture(t.Context(), p, File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, []byte(data))
+	f, err := s.Files().AddPicture(t.Context(), p, File{Name: name, MediaType: "image/png", Width: 6, Height: 4},
+		[]byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +35,8 @@ func addPicture(t *testing.T, s *Store, p identity.Principal, name, data string)
 // sendFiles begins and ends a run whose message carries the files.
 func sendFiles(t *testing.T, s *Store, p identity.Principal, session string, files ...string) Begun {
 	t.Helper()
-	b, err := s.Runs().Begin(t.Context(), p, BeginRun{SessionID: session, Text: "look", Files: files, Models: []string{"m"}})
+	b, err := s.Runs().Begin(t.Context(), p, BeginRun{SessionID: session, Text: "look", Files: files,
+		Models: []string{"m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,8 @@ func TestAMessageCarriesItsFiles(t *testing.T) {
 		}
 		b := sendFiles(t, s, ada, "", f.ID)
 		path, err := s.Messages().Branch(t.Context(), ada, b.Session.ID, "")
-		if err != nil || len(path[0].Files) != 1 || path[0].Files[0] != (FileRef{ID: f.ID, Name: "zahlen.csv", MediaType: "text/plain", Bytes: 9}) {
+		if err != nil || len(path[0].Files) != 1 ||
+			path[0].Files[0] != (FileRef{ID: f.ID, Name: "zahlen.csv", MediaType: "text/plain", Bytes: 9}) {
 			t.Fatalf("%+v, %v", path, err)
 		}
 		if text, err := s.Files().Text(t.Context(), ada, f.ID); err != nil || string(text) != "a;b\nö;2\n" {
@@ -64,7 +68,8 @@ func TestAMessageCarriesItsFiles(t *testing.T) {
 		if !errors.Is(err, ErrNotFound) {
 			t.Errorf("sent somebody else's file: %v", err)
 		}
-		_, err = s.Runs().Begin(t.Context(), ada, BeginRun{Text: "x", Files: []string{f.ID, f.ID}, Models: []string{"m"}})
+		_, err = s.Runs().Begin(t.Context(), ada, BeginRun{Text: "x", Files: []string{f.ID, f.ID},
+			Models: []string{"m"}})
 		if !errors.Is(err, ErrInvalid) {
 			t.Errorf("sent a file twice: %v", err)
 		}
@@ -132,7 +137,8 @@ func TestRemovingAUserLeavesNoRecordBehind(t *testing.T) {
 		}
 		err := s.view(t.Context(), func(tx kv.Tx) error {
 			for _, each := range tx.Tables() {
-				if slices.Contains([]kv.Table{kv.Table(table.Meta), kv.Table(table.Users), kv.Table(table.UserNames)}, each) {
+				if slices.Contains([]kv.Table{kv.Table(table.Meta), kv.Table(table.Users), kv.Table(table.UserNames)},
+					each) {
 					continue // the owner's
 				}
 				if key, _, found := tx.Last(each, ""); found {
@@ -203,7 +209,8 @@ func TestAPictureIsKeptWithItsSizeAndHasNoText(t *testing.T) {
 		if _, err := s.Files().Picture(t.Context(), eve, f.ID); !errors.Is(err, ErrNotFound) {
 			t.Errorf("somebody else's picture: %v", err)
 		}
-		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png"}, []byte("x")); !errors.Is(err, ErrInvalid) {
+		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png"}, []byte("x")); !errors.Is(err,
+			ErrInvalid) {
 			t.Errorf("a picture without a size: %v", err)
 		}
 		if problems := s.Check(t.Context()); len(problems) > 0 {
@@ -233,10 +240,12 @@ func TestPicturesCountTowardsWhatAPersonKeeps(t *testing.T) {
 		if err := s.update(t.Context(), func(tx kv.Tx) error { return table.Files.Put(tx, f.ID, f) }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xyz")); !errors.Is(err, ErrFull) {
+		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1},
+			[]byte("xyz")); !errors.Is(err, ErrFull) {
 			t.Errorf("one too many: %v", err)
 		}
-		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1}, []byte("xy")); err != nil {
+		if _, err := s.Files().AddPicture(t.Context(), ada, File{Name: "b.png", Width: 1, Height: 1},
+			[]byte("xy")); err != nil {
 			t.Errorf("what still fits: %v", err)
 		}
 	})

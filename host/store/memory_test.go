@@ -31,7 +31,8 @@ func TestMemoriesAreListedNewestFirstAndToTheirOwnerOnly(t *testing.T) {
 		addMemory(t, s, eve, "I am Eve.")
 		clock.advance(time.Hour)
 		changed, err := s.Memories().Update(t.Context(), ada, tea.ID, "I drink coffee.", "memory", nil)
-		if err != nil || changed.CreatedAt != tea.CreatedAt || !changed.UpdatedAt.After(tea.UpdatedAt) || changed.Plugin != "memory" {
+		if err != nil || changed.CreatedAt != tea.CreatedAt || !changed.UpdatedAt.After(tea.UpdatedAt) ||
+			changed.Plugin != "memory" {
 			t.Fatalf("%+v, %v", changed, err)
 		}
 		list, err := s.Memories().List(t.Context(), ada)
@@ -87,7 +88,8 @@ func TestMemoriesHaveALimit(t *testing.T) {
 		err := s.update(t.Context(), func(tx kv.Tx) error {
 			for range MaxMemories {
 				m := Memory{ID: s.newID("mem"), Owner: ada.UserID(), Text: s.newID("text")}
-				if err := errors.Join(table.Memories.Put(tx, m.ID, m), table.OwnerMemories.PutRaw(tx, table.Join(ada.UserID(), m.ID), nil)); err != nil {
+				if err := errors.Join(table.Memories.Put(tx, m.ID, m),
+					table.OwnerMemories.PutRaw(tx, table.Join(ada.UserID(), m.ID), nil)); err != nil {
 					return err
 				}
 			}

@@ -135,7 +135,9 @@ func (s Messages) List(ctx context.Context, p identity.Principal, sessionID stri
 
 // Branch returns the path of messages from the root to the leaf; an empty leaf
 // means the session's own. It is empty for a session without messages.
-func (s Messages) Branch(ctx context.Context, p identity.Principal, sessionID, leafMessageID string) ([]Message, error) {
+func (s Messages) Branch(
+	ctx context.Context, p identity.Principal, sessionID, leafMessageID string,
+) ([]Message, error) {
 	var path []Message
 	err := s.view(ctx, func(tx kv.Tx) error {
 		session, err := ownSession(tx, p, identity.ReadSession, sessionID)

@@ -108,7 +108,8 @@ func writeRun(ctx context.Context, s *Store, records *journal.Local, p identity.
 }
 
 func finishWith(ending *journal.Ending, run Run, reason string) Finish {
-	return Finish{StopReason: reason, Epoch: ending.Log().Epoch(), LastSeq: ending.Log().Last(), LiveSeq: ending.LiveSeq(),
+	return Finish{StopReason: reason, Epoch: ending.Log().Epoch(), LastSeq: ending.Log().Last(),
+		LiveSeq: ending.LiveSeq(),
 		Answers: []AnswerState{{ID: run.Responses[0], Status: reason}}, Also: ending.Write}
 }
 

@@ -231,7 +231,8 @@ func finishMessages(tx kv.Tx, run Run, f Finish) error {
 		}
 		m.Status, m.EndedAt = leftOver(f.StopReason), run.EndedAt
 		if a, ok := final[id]; ok {
-			m.Status, m.ErrorCode, m.ErrorMessage, m.Held, m.Labels = a.Status, a.ErrorCode, a.ErrorMessage, a.Held, a.Labels
+			m.Status, m.ErrorCode, m.ErrorMessage, m.Held, m.Labels = a.Status, a.ErrorCode, a.ErrorMessage, a.Held,
+				a.Labels
 		}
 		if err := table.Messages.Put(tx, id, m); err != nil {
 			return err

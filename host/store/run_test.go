@@ -28,8 +28,9 @@ func TestARunEndsOnceAndSaysHowItsAnswersEnded(t *testing.T) {
 		s := open(Options{Now: clock.now})
 		ada := newUser(t, s, "ada")
 		allowed := []string{"clock", "mail"}
-		b, err := s.Runs().Begin(t.Context(), ada, BeginRun{Text: "hello", Models: []string{"x", "y", "z"}, Agent: "ag_1",
-			Allowed: allowed})
+		b, err := s.Runs().Begin(t.Context(), ada,
+			BeginRun{Text: "hello", Models: []string{"x", "y", "z"}, Agent: "ag_1",
+				Allowed: allowed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +65,8 @@ func TestARunEndsOnceAndSaysHowItsAnswersEnded(t *testing.T) {
 			!reflect.DeepEqual(run.Ends, map[int64]int64{1: 3}) {
 			t.Errorf("got %+v, %v", run, err)
 		}
-		if session, err := s.Sessions().Get(t.Context(), ada, b.Session.ID); err != nil || !session.UpdatedAt.Equal(clock.now()) {
+		if session, err := s.Sessions().Get(t.Context(), ada, b.Session.ID); err != nil ||
+			!session.UpdatedAt.Equal(clock.now()) {
 			t.Errorf("got %+v, %v", session, err)
 		}
 		_, err = s.Runs().Live(t.Context(), ada, b.Session.ID)
@@ -93,8 +95,9 @@ func TestARunDoesNotEndInAWayThatIsNone(t *testing.T) {
 			"no final status": {Finish{Epoch: 1, StopReason: StatusCompleted, Answers: []AnswerState{{ID: answer,
 				Status: StatusRunning}}}, ErrInvalid},
 			"an earlier epoch": {Finish{Epoch: 0, StopReason: StatusCompleted}, ErrEpoch},
-			"the question's id": {Finish{Epoch: 1, StopReason: StatusCompleted, Answers: []AnswerState{{ID: b.UserMessage.ID,
-				Status: StatusCompleted}}}, ErrInvalid},
+			"the question's id": {Finish{Epoch: 1, StopReason: StatusCompleted,
+				Answers: []AnswerState{{ID: b.UserMessage.ID,
+					Status: StatusCompleted}}}, ErrInvalid},
 		} {
 			c.f.Also = func(kv.Tx) error { t.Errorf("%s: Also ran", name); return nil }
 			if err := s.Runs().Finish(t.Context(), b.Run.ID, c.f); !errors.Is(err, c.want) {
@@ -120,7 +123,8 @@ func TestAnAnswerOfWhichNothingIsSaidEndsAsItsRun(t *testing.T) {
 			StatusInterrupted: StatusInterrupted, StatusAwaitingUser: StatusAwaitingUser,
 		} {
 			b := ask(t, s, ada, "", "hello")
-			if err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, Finish{StopReason: reason})); err != nil {
+			if err := s.Runs().Finish(t.Context(), b.Run.ID,
+				withJournal(b.Run, Finish{StopReason: reason})); err != nil {
 				t.Fatal(err)
 			}
 			if m := message(t, s, ada, b.Responses[0].ID); m.Status != want || m.EndedAt.IsZero() {
@@ -155,7 +159,8 @@ func TestARunThatGoesOnInAnotherEpochKeepsBothEnds(t *testing.T) {
 				t.Errorf("who read up to %d/%d was told: %v", c.epoch, c.seq, !c.told)
 			}
 		}
-		if unfinished, err := s.Runs().Unfinished(t.Context(), identity.ForHost("a test")); err != nil || len(unfinished) != 0 {
+		if unfinished, err := s.Runs().Unfinished(t.Context(), identity.ForHost("a test")); err != nil ||
+			len(unfinished) != 0 {
 			t.Errorf("unfinished are %+v, %v", unfinished, err)
 		}
 	})
@@ -187,7 +192,8 @@ func TestWhatRunsAlsoIsInTheSameTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.Also = func(kv.Tx, Begun) error { t.Error("it ran for a repeated request"); return nil }
-		if again, err := s.Runs().Begin(t.Context(), ada, in); err != nil || !again.Replayed || again.Run.ID != b.Run.ID {
+		if again, err := s.Runs().Begin(t.Context(), ada, in); err != nil || !again.Replayed ||
+			again.Run.ID != b.Run.ID {
 			t.Errorf("%+v, %v", again, err)
 		}
 
@@ -234,7 +240,8 @@ func TestOneEndWins(t *testing.T) {
 			var wins atomic.Int32
 			for _, reason := range []string{StatusCompleted, StatusUserCancelled, StatusError} {
 				wg.Go(func() {
-					err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, Finish{StopReason: reason}, reason))
+					err := s.Runs().Finish(t.Context(), b.Run.ID,
+						withJournal(b.Run, Finish{StopReason: reason}, reason))
 					if err == nil {
 						wins.Add(1)
 						won.Store(reason)
@@ -247,7 +254,8 @@ func TestOneEndWins(t *testing.T) {
 			run, err := s.Runs().Get(t.Context(), ada, b.Run.ID)
 			text := textOf(t, s, message(t, s, ada, b.Responses[0].ID))
 			if err != nil || wins.Load() != 1 || run.StopReason != won.Load() || text != won.Load() {
-				t.Errorf("%d ends won, the last was %v; the run is %+v, its journal says %q, %v", wins.Load(), won.Load(), run,
+				t.Errorf("%d ends won, the last was %v; the run is %+v, its journal says %q, %v", wins.Load(),
+					won.Load(), run,
 					text, err)
 			}
 		}
@@ -354,11 +362,13 @@ func TestHeldCallsAreHandedOutOnce(t *testing.T) {
 		}
 		answer := b.Responses[0].ID
 		held := []Call{{ID: "c1", Name: "mail", Arguments: "{}"}, {ID: "c2", Name: "mail"}}
-		f := Finish{StopReason: StatusCompleted, Answers: []AnswerState{{ID: answer, Status: StatusCompleted, Held: held}}}
+		f := Finish{StopReason: StatusCompleted, Answers: []AnswerState{{ID: answer, Status: StatusCompleted,
+			Held: held}}}
 		if err := s.Runs().Finish(t.Context(), b.Run.ID, withJournal(b.Run, f, "held")); err != nil {
 			t.Fatal(err)
 		}
-		goOn := BeginRun{Continue: answer, OnlyHeld: true, Models: []string{"x"}, Agent: "ag_other", Allowed: []string{}}
+		goOn := BeginRun{Continue: answer, OnlyHeld: true, Models: []string{"x"}, Agent: "ag_other",
+			Allowed: []string{}}
 		on, err := s.Runs().Begin(t.Context(), ada, goOn)
 		if err != nil || !reflect.DeepEqual(on.Held, held) || !on.Run.Continues || on.Session.Leaf != answer {
 			t.Fatalf("%+v, %v", on, err)
@@ -370,7 +380,8 @@ func TestHeldCallsAreHandedOutOnce(t *testing.T) {
 		}
 		complete(t, s, on, " and done")
 		m = message(t, s, ada, answer)
-		if m.Held != nil || m.Status != StatusCompleted || m.Agent != "ag_1" || !slices.Equal(m.Allowed, []string{"mail"}) {
+		if m.Held != nil || m.Status != StatusCompleted || m.Agent != "ag_1" ||
+			!slices.Equal(m.Allowed, []string{"mail"}) {
 			t.Errorf("the answer is %+v", m)
 		}
 		if text := textOf(t, s, m); text != "held and done" {

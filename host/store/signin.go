@@ -80,7 +80,8 @@ func (s SignIns) RedeemLink(ctx context.Context, token string) (cookie string, u
 		if err := table.Links.Delete(tx, digest(token)); err != nil {
 			return err
 		}
-		return table.Cookies.Put(tx, digest(cookie), credential{User: user.ID, ExpiresAt: s.clock().Add(CookieLifetime)})
+		return table.Cookies.Put(tx, digest(cookie),
+			credential{User: user.ID, ExpiresAt: s.clock().Add(CookieLifetime)})
 	})
 	if err != nil {
 		return "", User{}, err

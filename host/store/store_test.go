@@ -216,7 +216,8 @@ func withJournal(run Run, f Finish, words ...string) Finish {
 	var records []journal.Record
 	for i := range run.Responses {
 		for turn, word := range words {
-			records = append(records, journal.Packet(packet.At(turn, 0).ForModel(i), packet.MessageDelta{Content: word}))
+			records = append(records, journal.Packet(packet.At(turn, 0).ForModel(i),
+				packet.MessageDelta{Content: word}))
 		}
 		records = append(records, journal.Of(journal.Outcome{Model: i, Reason: f.StopReason}))
 	}

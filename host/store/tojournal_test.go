@@ -103,7 +103,8 @@ func expectOldData(t *testing.T, s *Store) {
 	}
 	log := sealed(t, s, answer.Run)
 	if log.Epoch() != run.Epoch || log.Last() != run.Ends[run.Epoch] || log.Epoch() != 2 || log.Damage() != nil {
-		t.Errorf("the journal has %d packets in epoch %d, the run is %+v, %v", log.Last(), log.Epoch(), run, log.Damage())
+		t.Errorf("the journal has %d packets in epoch %d, the run is %+v, %v", log.Last(), log.Epoch(), run,
+			log.Damage())
 	}
 	want := "session_created run_started top_level_branching tool_start tool_args tool_documents section_end " +
 		"message_start message_delta citation_info message_delta message_end stop stop"
@@ -234,7 +235,8 @@ func (f oldFile) packet(run string, place packet.Placement, obj packet.Obj) {
 
 func (f oldFile) raw(run, value string) {
 	f.packets[run]++
-	f.put(table.Name(kv.Nested("packets", run)), string(binary.BigEndian.AppendUint64(nil, uint64(f.packets[run]))), value)
+	f.put(table.Name(kv.Nested("packets", run)), string(binary.BigEndian.AppendUint64(nil, uint64(f.packets[run]))),
+		value)
 }
 
 // say writes the packets of a model's answer: tools with their labels, and words.
@@ -284,7 +286,8 @@ func openOld(t *testing.T, path string) (*Store, identity.Principal) {
 func step(text string, call string, held bool) fields {
 	s := fields{"text": text}
 	if call != "" {
-		s["calls"] = []fields{{"id": "other", "name": "clock"}, {"id": call, "name": "mail", "arguments": `{"to":"eve"}`}}
+		s["calls"] = []fields{{"id": "other", "name": "clock"},
+			{"id": call, "name": "mail", "arguments": `{"to":"eve"}`}}
 		s["results"] = []fields{
 			{"call_id": call, "name": "mail", "text": "not now", "failed": true, "held": held},
 			{"call_id": "other", "name": "clock", "text": "04:17"},
@@ -299,8 +302,9 @@ func TestOldHeldCallsAreHeldOn(t *testing.T) {
 		f.question("s_1", "m_1", "", "compare")
 		f.answer("s_1", "m_2", "m_1", "r_1", fields{"text": "one", "allowed": []string{"mail"},
 			"steps": []fields{step("one", "c_1", true)}})
-		f.answer("s_1", "m_3", "m_1", "r_1", fields{"text": "two", "model_index": 1, "steps": []fields{step("two", "c_2",
-			false)}})
+		f.answer("s_1", "m_3", "m_1", "r_1", fields{"text": "two", "model_index": 1,
+			"steps": []fields{step("two", "c_2",
+				false)}})
 		f.say("r_1", 0, []string{"egress", "private_data"}, "one")
 		f.say("r_1", 1, nil, "two")
 		f.stop("r_1", 0, packet.StopCompleted)
@@ -386,10 +390,12 @@ func TestAnOldAnswerThatWentOnKeepsBothRuns(t *testing.T) {
 		!slices.Equal(begun.Labels, []string{"private_data"}) {
 		t.Errorf("the second run began with %+v", begun)
 	}
-	if run, err := s.Runs().Get(t.Context(), ada, "r_1"); err != nil || run.Epoch != 2 || !run.Told(1, 7) || run.Told(1, 6) {
+	if run, err := s.Runs().Get(t.Context(), ada, "r_1"); err != nil || run.Epoch != 2 || !run.Told(1, 7) ||
+		run.Told(1, 6) {
 		t.Errorf("a run whose deltas were joined is %+v, %v", run, err)
 	}
-	b, err := s.Runs().Begin(t.Context(), ada, BeginRun{SessionID: "s_1", Parent: "m_4", Text: "next", Models: []string{"m"}})
+	b, err := s.Runs().Begin(t.Context(), ada, BeginRun{SessionID: "s_1", Parent: "m_4", Text: "next",
+		Models: []string{"m"}})
 	if err != nil || !slices.Equal(b.Labels, both) || !slices.Equal(b.Path, []string{"m_1", "m_2", "m_3", "m_4",
 		b.UserMessage.ID}) {
 		t.Errorf("what follows has %v on %v, %v", b.Labels, b.Path, err)

@@ -69,7 +69,8 @@ func TestMessageTree(t *testing.T) {
 			m := &treeModel{parent: map[string]string{}, text: map[string]string{}}
 			session := ""
 			for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
-				in := BeginRun{SessionID: session, Text: fmt.Sprintf("text %d", step), Models: []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "models")]}
+				in := BeginRun{SessionID: session, Text: fmt.Sprintf("text %d", step),
+					Models: []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "models")]}
 				wantParent := m.leaf
 				if session != "" {
 					some := rapid.SampledFrom(m.order).Draw(rt, "message")

@@ -98,7 +98,8 @@ func latin(data []byte) string {
 		if run++; run > longest {
 			longest = run
 		}
-		if !unicode.IsLetter(r) && !strings.ContainsRune("€‚„…‘’“”•–—™£§©«®°±²³·»¿¡\u00a0µ½¼¾ºª¶¹¢¥¨´¸×÷¬", r) || r >= 0x80 && r < 0xa0 {
+		if !unicode.IsLetter(r) && !strings.ContainsRune("€‚„…‘’“”•–—™£§©«®°±²³·»¿¡\u00a0µ½¼¾ºª¶¹¢¥¨´¸×÷¬", r) ||
+			r >= 0x80 && r < 0xa0 {
 			odd++
 		}
 	}

@@ -66,17 +66,21 @@ type Text struct {
 func Read(name, mediaType string, data []byte) (Text, error) {
 	t := Text{Name: CleanName(name)}
 	if len(data) > MaxBytes {
-		return Text{}, refuse(ErrTooLarge, "%s has %s; at most 1 MiB can be attached. Add it to Knowledge, or attach the part that matters.", t.Name, size(len(data)))
+		return Text{}, refuse(ErrTooLarge, "%s has %s; at most 1 MiB can be attached. Add it to Knowledge, or attach "+
+			"the part that matters.", t.Name, size(len(data)))
 	}
 	if what := binary(data); what != "" {
-		return Text{}, refuse(ErrNotText, "%s is %s. Text can be attached (plain text, Markdown, CSV, JSON, code and the like), and PNG, JPEG, GIF and WebP pictures.", t.Name, what)
+		return Text{}, refuse(ErrNotText, "%s is %s. Text can be attached (plain text, Markdown, CSV, JSON, code and "+
+			"the like), and PNG, JPEG, GIF and WebP pictures.", t.Name, what)
 	}
 	var err error
 	if t.Text, t.Encoding, err = decode(data); err != nil {
 		if errors.Is(err, ErrNotText) {
-			return Text{}, refuse(ErrNotText, "%s is not text: it has bytes that no text has. Text can be attached, and PNG, JPEG, GIF and WebP pictures.", t.Name)
+			return Text{}, refuse(ErrNotText, "%s is not text: it has bytes that no text has. Text can be attached, "+
+				"and PNG, JPEG, GIF and WebP pictures.", t.Name)
 		}
-		return Text{}, refuse(ErrEncoding, "%s may be text, but its encoding cannot be told. Save it as UTF-8 and attach it again.", t.Name)
+		return Text{}, refuse(ErrEncoding, "%s may be text, but its encoding cannot be told. Save it as UTF-8 and "+
+			"attach it again.", t.Name)
 	}
 	t.MediaType = mediaTypeOf(t.Name, mediaType)
 	return t, nil
@@ -88,7 +92,8 @@ func CleanName(name string) string {
 	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		// Marks that turn the direction of writing could hide the ending.
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' &&
+			r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
 			return -1
 		}
 		return r
@@ -122,7 +127,8 @@ var magic = []struct{ begins, what string }{
 	{"\x1f\x8b", "a compressed file"}, {"BZh", "a compressed file"}, {"\xfd7zXZ\x00", "a compressed file"},
 	{"7z\xbc\xaf\x27\x1c", "an archive"}, {"Rar!\x1a", "an archive"}, {"\x28\xb5\x2f\xfd", "a compressed file"},
 	{"\x7fELF", "a program"}, {"MZ", "a program"}, {"\x00asm", "a WebAssembly module"},
-	{"SQLite format 3\x00", "a database"}, {"ID3", "a sound"}, {"OggS", "a sound or a film"}, {"{\\rtf", "a rich text document"},
+	{"SQLite format 3\x00", "a database"}, {"ID3", "a sound"}, {"OggS", "a sound or a film"},
+	{"{\\rtf", "a rich text document"},
 }
 
 // binary tells in words what data is if it is a known kind of file that is not

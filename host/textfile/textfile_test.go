@@ -28,15 +28,18 @@ func TestTextIsReadInItsEncoding(t *testing.T) {
 	for name, c := range map[string]struct{ data, text, encoding string }{
 		"utf-8":             {german, want, "utf-8"},
 		"utf-8 with a mark": {"\ufeff" + german, want, "utf-8"},
-		"utf-16 little":     {encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder(), german), want, "utf-16le"},
-		"utf-16 big":        {encoded(t, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder(), german), want, "utf-16be"},
-		"utf-16 bare":       {encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder(), german), want, "utf-16le"},
-		"windows-1252":      {encoded(t, charmap.Windows1252.NewEncoder(), german), want, "windows-1252"},
-		"empty":             {"", "", "utf-8"},
-		"only a mark":       {"\ufeff", "", "utf-8"},
-		"old Mac":           {"a\rb", "a\nb", "utf-8"},
-		"terminal colours":  {"\x1b[31mred\x1b[0m\n", "\x1b[31mred\x1b[0m\n", "utf-8"},
-		"MZ as words":       {"MZ is not a program here", "MZ is not a program here", "utf-8"},
+		"utf-16 little": {encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder(), german),
+			want, "utf-16le"},
+		"utf-16 big": {encoded(t, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder(), german), want,
+			"utf-16be"},
+		"utf-16 bare": {encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder(), german),
+			want, "utf-16le"},
+		"windows-1252":     {encoded(t, charmap.Windows1252.NewEncoder(), german), want, "windows-1252"},
+		"empty":            {"", "", "utf-8"},
+		"only a mark":      {"\ufeff", "", "utf-8"},
+		"old Mac":          {"a\rb", "a\nb", "utf-8"},
+		"terminal colours": {"\x1b[31mred\x1b[0m\n", "\x1b[31mred\x1b[0m\n", "utf-8"},
+		"MZ as words":      {"MZ is not a program here", "MZ is not a program here", "utf-8"},
 	} {
 		got, err := Read("a.txt", "", []byte(c.data))
 		if err != nil || got.Text != c.text || got.Encoding != c.encoding {
@@ -63,7 +66,8 @@ func TestWhatIsNotTextIsRefusedInWords(t *testing.T) {
 	} {
 		_, err := Read(name, "", []byte(c.data))
 		var e *Error
-		if !errors.As(err, &e) || !errors.Is(err, c.kind) || !strings.HasPrefix(e.Message, name) || !strings.Contains(e.Message, c.says) {
+		if !errors.As(err, &e) || !errors.Is(err, c.kind) || !strings.HasPrefix(e.Message, name) ||
+			!strings.Contains(e.Message, c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -81,15 +85,18 @@ func TestNamesAreMadeSafe(t *testing.T) {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	if got := CleanName(strings.Repeat("ä", 500) + ".csv"); utf8.RuneCountInString(got) != maxNameRunes || !strings.HasSuffix(got, "….csv") {
+	if got := CleanName(strings.Repeat("ä", 500) + ".csv"); utf8.RuneCountInString(got) != maxNameRunes ||
+		!strings.HasSuffix(got, "….csv") {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestTheKindFollowsTheName(t *testing.T) {
 	for _, c := range [][3]string{
-		{"a.CSV", "application/vnd.ms-excel", "text/csv"}, {"main.go", "", "text/x-go"}, {"x.ts", "video/mp2t", "text/x-typescript"},
-		{"Makefile", "", "text/plain"}, {"a.org", "text/org; charset=utf-8", "text/org"}, {"a", "image/png", "text/plain"},
+		{"a.CSV", "application/vnd.ms-excel", "text/csv"}, {"main.go", "", "text/x-go"},
+		{"x.ts", "video/mp2t", "text/x-typescript"},
+		{"Makefile", "", "text/plain"}, {"a.org", "text/org; charset=utf-8", "text/org"},
+		{"a", "image/png", "text/plain"},
 	} {
 		if got := mediaTypeOf(c[0], c[1]); got != c[2] {
 			t.Errorf("%s: %s, want %s", c[0], got, c[2])
@@ -98,7 +105,8 @@ func TestTheKindFollowsTheName(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{"", "plain", "\xff\xfea\x00", "\xfe\xff\x00a", "a\x00b\x00", "\x00a\x00b", "Gr\xf6\xdfe", "%PDF-", "\xef\xbb\xbf"} {
+	for _, seed := range []string{"", "plain", "\xff\xfea\x00", "\xfe\xff\x00a", "a\x00b\x00", "\x00a\x00b",
+		"Gr\xf6\xdfe", "%PDF-", "\xef\xbb\xbf"} {
 		f.Add("a.txt", []byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
@@ -110,7 +118,8 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		if !utf8.ValidString(got.Text) || strings.ContainsAny(got.Text, "\r\x00") || got.Name == "" || got.MediaType == "" || got.Encoding == "" {
+		if !utf8.ValidString(got.Text) || strings.ContainsAny(got.Text, "\r\x00") || got.Name == "" ||
+			got.MediaType == "" || got.Encoding == "" {
 			t.Fatalf("%+v", got)
 		}
 	})

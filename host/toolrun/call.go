@@ -96,7 +96,8 @@ func (c *call) start() {
 		labels = []string{}
 	}
 	c.emit(packet.ToolStart{
-		CallID: c.id, Tool: c.name, ToolID: c.spec.ID, Plugin: c.spec.Plugin, Title: title, Icon: c.spec.Icon, Labels: labels,
+		CallID: c.id, Tool: c.name, ToolID: c.spec.ID, Plugin: c.spec.Plugin, Title: title, Icon: c.spec.Icon,
+		Labels: labels,
 	})
 }
 
@@ -136,7 +137,8 @@ func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) 
 	}
 	outcome := outcomeOf(ctx, result.Failure)
 	if f := result.Failure; f != nil && outcome != packet.OutcomeCancelled {
-		shown = append(shown, packet.ToolError{CallID: c.id, Kind: packet.ToolErrorKind(f.Kind), Message: f.Message, Held: c.held})
+		shown = append(shown, packet.ToolError{CallID: c.id, Kind: packet.ToolErrorKind(f.Kind), Message: f.Message,
+			Held: c.held})
 	}
 	hostCalls := wireHostCalls(result.HostCalls)
 	shown = append(shown, packet.SectionEnd{
@@ -144,8 +146,10 @@ func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) 
 		PluginVersion: c.spec.PluginVersion, HostCalls: hostCalls,
 	})
 	done := Done{
-		CallID: c.id, Name: c.name, ToolID: c.spec.ID, Arguments: c.argumentsText(), Text: c.resultText(result, outcome),
-		Outcome: outcome, Held: c.held, Duration: took, Plugin: c.spec.Plugin, Documents: documents, HostCalls: hostCalls,
+		CallID: c.id, Name: c.name, ToolID: c.spec.ID, Arguments: c.argumentsText(),
+		Text:    c.resultText(result, outcome),
+		Outcome: outcome, Held: c.held, Duration: took, Plugin: c.spec.Plugin, Documents: documents,
+		HostCalls: hostCalls,
 		StopsLoop: c.spec.StopsLoop && outcome == packet.OutcomeOK, Reminder: c.spec.Reminder, Labels: c.brought(),
 	}
 	fact := done.Fact()
@@ -187,8 +191,9 @@ func (c *call) brought() (labels []string) {
 // Fact is the end of the call as the journal keeps it.
 func (d Done) Fact() journal.CallDone {
 	return journal.CallDone{
-		CallID: d.CallID, Name: d.Name, Tool: d.ToolID, Outcome: string(d.Outcome), Text: d.Text, Documents: d.Documents,
-		Labels: d.Labels, StopsLoop: d.StopsLoop, Reminder: d.Reminder, DurationMS: d.Duration.Milliseconds(),
+		CallID: d.CallID, Name: d.Name, Tool: d.ToolID, Outcome: string(d.Outcome), Text: d.Text,
+		Documents: d.Documents,
+		Labels:    d.Labels, StopsLoop: d.StopsLoop, Reminder: d.Reminder, DurationMS: d.Duration.Milliseconds(),
 	}
 }
 
@@ -213,7 +218,8 @@ func (c *call) accept(docs []tool.Document) []packet.Document {
 	}
 	if len(dropped) > 0 {
 		notice := packet.NewNotice(packet.CodeDocumentsDropped,
-			fmt.Sprintf("%s cited documents outside the numbers it was given; left out: %s.", c.name, strings.Join(dropped, ", ")))
+			fmt.Sprintf("%s cited documents outside the numbers it was given; left out: %s.", c.name,
+				strings.Join(dropped, ", ")))
 		notice.CallID = c.id
 		c.emit(notice)
 	}
@@ -228,7 +234,8 @@ func (c *call) resultText(result tool.Result, outcome packet.Outcome) string {
 		most = leastResultRunes
 	}
 	if n := utf8.RuneCountInString(text); n > most {
-		text = shorten(text, most) + fmt.Sprintf("\n[The result was cut: %d of %d characters are kept. Ask for less.]", most, n)
+		text = shorten(text, most) + fmt.Sprintf("\n[The result was cut: %d of %d characters are kept. Ask for less.]",
+			most, n)
 	}
 	c.runner.kept.Add(int64(len(text)))
 	switch {

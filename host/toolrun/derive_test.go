@@ -22,11 +22,13 @@ func TestCallsOfTheLoopsOwnToolsTakeNoSlot(t *testing.T) {
 			if !ok || place.TurnIndex != 4 {
 				t.Errorf("the call stands at %v", place)
 			}
-			done := h.Inside("call_0", h.config.Emit).Run(ctx, 5, []Request{{Name: "one", Arguments: `{"n":1}`}, {Name: "one", Arguments: `{"n":2}`}})
+			done := h.Inside("call_0", h.config.Emit).Run(ctx, 5,
+				[]Request{{Name: "one", Arguments: `{"n":1}`}, {Name: "one", Arguments: `{"n":2}`}})
 			return tool.Result{Text: done[1].Text}, nil
 		}
 		r := h.With(local{tool.Spec{Name: "agent"}, agent}, local{tool.Spec{Name: "other"}, agent})
-		done := r.Run(t.Context(), 4, []Request{{Name: "agent"}, {Name: "one"}, {Name: "other"}, {Name: "one", Arguments: `{"n":3}`}})
+		done := r.Run(t.Context(), 4, []Request{{Name: "agent"}, {Name: "one"}, {Name: "other"},
+			{Name: "one", Arguments: `{"n":3}`}})
 		for _, d := range done {
 			if d.Outcome != packet.OutcomeOK {
 				t.Errorf("%+v", d)
@@ -52,7 +54,8 @@ func TestAToolOfTheLoopsOwnHidesOneOfTheSameName(t *testing.T) {
 }
 
 func TestAHeldCallOfAnAgentDoesNotWait(t *testing.T) {
-	h := newHarness(func(c *Config) { c.HoldWrites = true }, echo(tool.Spec{Name: "w", Labels: []string{tool.LabelWrites}}))
+	h := newHarness(func(c *Config) { c.HoldWrites = true },
+		echo(tool.Spec{Name: "w", Labels: []string{tool.LabelWrites}}))
 	done := h.Inside("call_0", h.config.Emit).Run(t.Context(), 0, []Request{{Name: "w"}})
 	if done[0].Outcome != packet.OutcomeDenied || done[0].Text != "denied: comparing" || done[0].Held {
 		t.Errorf("%+v", done[0])
@@ -71,14 +74,16 @@ func TestCallsAreToldWhatThePathAndThoseBesideThemTouch(t *testing.T) {
 	var mu sync.Mutex
 	told := map[string][]string{}
 	note := func(name string, labels ...string) tool.Tool {
-		return local{tool.Spec{Name: name, Labels: labels}, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			told[in.CallID] = in.Met
-			return tool.Result{Text: "ok"}, nil
-		}}
+		return local{tool.Spec{Name: name, Labels: labels},
+			func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				told[in.CallID] = in.Met
+				return tool.Result{Text: "ok"}, nil
+			}}
 	}
-	h := newHarness(nil, note("mail", tool.LabelPrivateData, tool.LabelEgress), note("page", tool.LabelUntrustedContent), note("plain"))
+	h := newHarness(nil, note("mail", tool.LabelPrivateData, tool.LabelEgress),
+		note("page", tool.LabelUntrustedContent), note("plain"))
 	var before []string
 	r := h.After(func() []string { return before })
 	run := func(names ...string) (got [][]string) {

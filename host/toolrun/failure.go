@@ -13,7 +13,8 @@ func unknownTool(name string, names []string, more int) tool.Result {
 	known := "There are no tools now; answer without one."
 	switch {
 	case more > 0:
-		known = fmt.Sprintf("Among the tools are: %s. %s names those that fit what you need.", strings.Join(names, ", "), tool.FindTools)
+		known = fmt.Sprintf("Among the tools are: %s. %s names those that fit what you need.",
+			strings.Join(names, ", "), tool.FindTools)
 	case len(names) > 0:
 		known = "The tools are: " + strings.Join(names, ", ") + "."
 	}
@@ -37,7 +38,8 @@ const maxExample = 2 << 10
 func hostFault(name string) tool.Result {
 	return tool.Fail(tool.FailureFailed,
 		fmt.Sprintf("%s failed because of a fault in the host.", name),
-		fmt.Sprintf("%s failed because of a fault in the host. Other arguments will not help; answer without it.", name))
+		fmt.Sprintf("%s failed because of a fault in the host. Other arguments will not help; answer without it.",
+			name))
 }
 
 // exampleArguments writes arguments that satisfy an object schema as far as its

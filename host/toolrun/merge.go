@@ -19,7 +19,8 @@ func mergeInto(calls []*call, c *call) bool {
 		return false
 	}
 	for _, earlier := range calls {
-		if earlier.name != c.name || earlier.opened || earlier.argumentsErr != nil || !sameBut(earlier.arguments, c.arguments, field) {
+		if earlier.name != c.name || earlier.opened || earlier.argumentsErr != nil ||
+			!sameBut(earlier.arguments, c.arguments, field) {
 			continue
 		}
 		have, ok := entries(earlier.arguments[field])
@@ -76,5 +77,8 @@ func sameBut(a, b map[string]json.RawMessage, field string) bool {
 	a, b = maps.Clone(a), maps.Clone(b)
 	delete(a, field)
 	delete(b, field)
-	return maps.EqualFunc(a, b, func(x, y json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(x), bytes.TrimSpace(y)) })
+	return maps.EqualFunc(a, b, func(x, y json.RawMessage) bool {
+		return bytes.Equal(bytes.TrimSpace(x),
+			bytes.TrimSpace(y))
+	})
 }

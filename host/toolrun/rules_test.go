@@ -19,12 +19,13 @@ func TestAToolsOwnLimitHoldsAndItsCallsAllRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var inside peak
 		var others atomic.Int64
-		slow := local{tool.Spec{Name: "slow", Concurrency: 2}, func(context.Context, tool.Invocation) (tool.Result, error) {
-			inside.enter()
-			time.Sleep(time.Second)
-			inside.leave()
-			return tool.Result{Text: "x"}, nil
-		}}
+		slow := local{tool.Spec{Name: "slow", Concurrency: 2},
+			func(context.Context, tool.Invocation) (tool.Result, error) {
+				inside.enter()
+				time.Sleep(time.Second)
+				inside.leave()
+				return tool.Result{Text: "x"}, nil
+			}}
 		other := local{tool.Spec{Name: "other"}, func(context.Context, tool.Invocation) (tool.Result, error) {
 			others.Add(1)
 			return tool.Result{Text: "x"}, nil
@@ -32,7 +33,8 @@ func TestAToolsOwnLimitHoldsAndItsCallsAllRun(t *testing.T) {
 		h := newHarness(nil, slow, other)
 		var requests []Request
 		for i := range 6 {
-			requests = append(requests, Request{Name: "slow", Arguments: fmt.Sprintf(`{"n":%d}`, i)}, Request{Name: "other", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
+			requests = append(requests, Request{Name: "slow", Arguments: fmt.Sprintf(`{"n":%d}`, i)},
+				Request{Name: "other", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
 		}
 		for i, d := range h.Run(t.Context(), 0, requests) {
 			if d.Outcome != packet.OutcomeOK || d.Name != requests[i].Name {
@@ -48,12 +50,14 @@ func TestAToolsOwnLimitHoldsAndItsCallsAllRun(t *testing.T) {
 func TestAStopReachesTheCallsThatWaitForTheirToolsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		h := newHarness(nil, local{tool.Spec{Name: "f", Concurrency: 1}, func(ctx context.Context, _ tool.Invocation) (tool.Result, error) {
-			<-ctx.Done()
-			return tool.Fail(tool.FailureFailed, "stopped", "stopped"), nil
-		}})
+		h := newHarness(nil, local{tool.Spec{Name: "f", Concurrency: 1},
+			func(ctx context.Context, _ tool.Invocation) (tool.Result, error) {
+				<-ctx.Done()
+				return tool.Fail(tool.FailureFailed, "stopped", "stopped"), nil
+			}})
 		go func() { synctest.Wait(); cancel() }()
-		for _, d := range h.Run(ctx, 0, []Request{{Name: "f", Arguments: `{"n":1}`}, {Name: "f", Arguments: `{"n":2}`}, {Name: "f", Arguments: `{"n":3}`}}) {
+		for _, d := range h.Run(ctx, 0, []Request{{Name: "f", Arguments: `{"n":1}`}, {Name: "f", Arguments: `{"n":2}`},
+			{Name: "f", Arguments: `{"n":3}`}}) {
 			if d.Outcome != packet.OutcomeCancelled {
 				t.Errorf("%+v", d)
 			}
@@ -63,8 +67,10 @@ func TestAStopReachesTheCallsThatWaitForTheirToolsLimit(t *testing.T) {
 
 func TestTheOutcomeSaysHowACallEnded(t *testing.T) {
 	for kind, want := range map[tool.FailureKind]packet.Outcome{
-		"": packet.OutcomeOK, tool.FailureInput: packet.OutcomeError, tool.FailureDenied: packet.OutcomeDenied, tool.FailureQuota: packet.OutcomeError,
-		tool.FailureTimeout: packet.OutcomeTimeout, tool.FailureUnavailable: packet.OutcomeError, tool.FailureTrap: packet.OutcomeError,
+		"": packet.OutcomeOK, tool.FailureInput: packet.OutcomeError, tool.FailureDenied: packet.OutcomeDenied,
+		tool.FailureQuota:   packet.OutcomeError,
+		tool.FailureTimeout: packet.OutcomeTimeout, tool.FailureUnavailable: packet.OutcomeError,
+		tool.FailureTrap:     packet.OutcomeError,
 		tool.FailureTooLarge: packet.OutcomeError, tool.FailureFailed: packet.OutcomeError,
 	} {
 		h := newHarness(nil, local{tool.Spec{Name: "f"}, func(context.Context, tool.Invocation) (tool.Result, error) {
@@ -78,16 +84,19 @@ func TestTheOutcomeSaysHowACallEnded(t *testing.T) {
 			t.Errorf("%q: %+v", kind, d)
 		}
 		all := strings.Join(h.packets(), "\n")
-		if kind != "" && (d.Text != "For the model." || !strings.Contains(all, fmt.Sprintf(`"kind":%q,"message":"For a person."`, kind))) || kind == "" && strings.Contains(all, "tool_error") {
+		if kind != "" && (d.Text != "For the model." ||
+			!strings.Contains(all, fmt.Sprintf(`"kind":%q,"message":"For a person."`, kind))) || kind == "" &&
+			strings.Contains(all, "tool_error") {
 			t.Errorf("%q: %q\n%s", kind, d.Text, all)
 		}
 	}
 }
 
 func TestVeryManyLargeResultsAreKeptInPart(t *testing.T) {
-	h := newHarness(nil, local{tool.Spec{Name: "f", Concurrency: 1}, func(context.Context, tool.Invocation) (tool.Result, error) {
-		return tool.Result{Text: strings.Repeat("x", MaxResultRunes)}, nil
-	}})
+	h := newHarness(nil, local{tool.Spec{Name: "f", Concurrency: 1},
+		func(context.Context, tool.Invocation) (tool.Result, error) {
+			return tool.Result{Text: strings.Repeat("x", MaxResultRunes)}, nil
+		}})
 	var requests []Request
 	for i := range 30 {
 		requests = append(requests, Request{Name: "f", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
@@ -102,7 +111,8 @@ func TestVeryManyLargeResultsAreKeptInPart(t *testing.T) {
 			cut++
 		}
 	}
-	if whole+cut != 30 || whole != maxKeptBytes/MaxResultRunes+1 || kept > maxKeptBytes+MaxResultRunes+30*(leastResultRunes+100) {
+	if whole+cut != 30 || whole != maxKeptBytes/MaxResultRunes+1 ||
+		kept > maxKeptBytes+MaxResultRunes+30*(leastResultRunes+100) {
 		t.Errorf("%d whole, %d cut, %d bytes", whole, cut, kept)
 	}
 }

@@ -222,7 +222,8 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 	tab := -1
 	for _, req := range requests {
 		tab = max(tab+1, req.Tab)
-		c := &call{runner: r, id: req.CallID, opened: req.CallID != "", name: shorten(req.Name, maxNameRunes), raw: req.Arguments, place: packet.At(turn, tab), tool: r.byName[req.Name]}
+		c := &call{runner: r, id: req.CallID, opened: req.CallID != "", name: shorten(req.Name, maxNameRunes),
+			raw: req.Arguments, place: packet.At(turn, tab), tool: r.byName[req.Name]}
 		if c.tool != nil {
 			c.spec = c.tool.Spec()
 		}
@@ -249,15 +250,18 @@ func (r *Runner) one(ctx context.Context, c *call) Done {
 	}
 	release, err := r.acquire(ctx, c.name)
 	if err != nil {
-		return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.", "The call was stopped before it began."), 0)
+		return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.",
+			"The call was stopped before it began."), 0)
 	}
 	defer release()
 	if r.config.Facts != nil {
 		writes := hasLabel(c.spec, tool.LabelWrites)
 		if err := r.config.Facts.CallStarted(ctx, journal.CallStarted{
-			CallID: c.id, Parent: r.inner, Tool: c.spec.ID, Version: c.spec.PluginVersion, Writes: writes, Labels: c.met,
+			CallID: c.id, Parent: r.inner, Tool: c.spec.ID, Version: c.spec.PluginVersion, Writes: writes,
+			Labels: c.met,
 		}); err != nil {
-			return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.", "The call was stopped before it began."), 0)
+			return c.end(ctx, tool.Fail(tool.FailureFailed, "The call was stopped before it began.",
+				"The call was stopped before it began."), 0)
 		}
 	}
 	started := r.config.Now()
@@ -276,7 +280,8 @@ func (r *Runner) refuse(c *call) (tool.Result, bool) {
 		return badArguments(c.spec, c.argumentsErr), true
 	case r.config.HoldWrites && hasLabel(c.spec, tool.LabelWrites):
 		c.held = r.inner == "" // nobody can have the call of an agent run later
-		return tool.Fail(tool.FailureDenied, "Held back while several models answer: it would change something.", "denied: comparing"), true
+		return tool.Fail(tool.FailureDenied, "Held back while several models answer: it would change something.",
+			"denied: comparing"), true
 	}
 	return tool.Result{}, false
 }

@@ -94,7 +94,8 @@ func (h harness) contains(t *testing.T, pieces ...string) {
 func TestCallsOfOneToolMergeIntoTheFirst(t *testing.T) {
 	h := newHarness(nil, echo(tool.Spec{Name: "s", Merge: "queries", Cites: true}), echo(tool.Spec{Name: "other"}))
 	done := h.Run(t.Context(), 3, []Request{
-		{Name: "s", Arguments: `{"queries":["a","b"]}`}, {Name: "other", Arguments: `{}`}, {Name: "s", Arguments: `{"queries":["b", "c"]}`}, {Name: "s", Arguments: `{"queries":"d"}`},
+		{Name: "s", Arguments: `{"queries":["a","b"]}`}, {Name: "other", Arguments: `{}`},
+		{Name: "s", Arguments: `{"queries":["b", "c"]}`}, {Name: "s", Arguments: `{"queries":"d"}`},
 		{Name: "s", Arguments: `{"queries":["e"],"limit":1}`},
 	})
 	if len(done) != 3 {
@@ -112,10 +113,11 @@ func TestCallsOfOneToolMergeIntoTheFirst(t *testing.T) {
 func TestRefsAreDealtInRangesAboveTheHighest(t *testing.T) {
 	var got []tool.Refs
 	spec := tool.Spec{Name: "s", Cites: true, Concurrency: 1}
-	h := newHarness(func(c *Config) { c.Refs = NewRefs(250) }, local{spec, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
-		got = append(got, in.Refs)
-		return tool.Result{}, nil
-	}})
+	h := newHarness(func(c *Config) { c.Refs = NewRefs(250) },
+		local{spec, func(_ context.Context, in tool.Invocation) (tool.Result, error) {
+			got = append(got, in.Refs)
+			return tool.Result{}, nil
+		}})
 	h.Run(t.Context(), 0, []Request{{Name: "s", Arguments: "{}"}, {Name: "s", Arguments: "{}"}})
 	if len(got) != 2 || got[0].Start+got[1].Start != 251+351 || got[0].Count != 100 {
 		t.Errorf("got %+v", got)
@@ -160,7 +162,9 @@ func TestFailureCostsOnlyItsOwnCall(t *testing.T) {
 		echo(tool.Spec{Name: "good"}))
 	const q = `{"q":["x"]}`
 	done := h.Run(t.Context(), 0, []Request{
-		{Name: "panics", Arguments: q}, {Name: "errors", Arguments: q}, {Name: "denied", Arguments: q}, {Name: "missing", Arguments: "{}"}, {Name: "errors", Arguments: "no object"}, {Name: "good", Arguments: `{"a":1}`},
+		{Name: "panics", Arguments: q}, {Name: "errors", Arguments: q}, {Name: "denied", Arguments: q},
+		{Name: "missing", Arguments: "{}"}, {Name: "errors", Arguments: "no object"},
+		{Name: "good", Arguments: `{"a":1}`},
 	})
 	want := []packet.Outcome{"error", "error", "denied", "error", "error", "ok"}
 	for i, d := range done {
@@ -192,13 +196,14 @@ func TestCallsBeyondTheLimitWaitAndAllRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var inside peak
 		var ran atomic.Int64
-		h := newHarness(func(c *Config) { c.Parallel = 2 }, local{tool.Spec{Name: "f"}, func(context.Context, tool.Invocation) (tool.Result, error) {
-			inside.enter()
-			time.Sleep(time.Second)
-			inside.leave()
-			ran.Add(1)
-			return tool.Result{Text: "x"}, nil
-		}})
+		h := newHarness(func(c *Config) { c.Parallel = 2 },
+			local{tool.Spec{Name: "f"}, func(context.Context, tool.Invocation) (tool.Result, error) {
+				inside.enter()
+				time.Sleep(time.Second)
+				inside.leave()
+				ran.Add(1)
+				return tool.Result{Text: "x"}, nil
+			}})
 		requests := make([]Request, 7)
 		for i := range requests {
 			requests[i] = Request{Name: "f", Arguments: fmt.Sprintf(`{"n":%d}`, i)}
@@ -213,10 +218,11 @@ func TestCallsBeyondTheLimitWaitAndAllRun(t *testing.T) {
 func TestStopEndsRunningAndWaitingCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		h := newHarness(func(c *Config) { c.Parallel = 1 }, local{tool.Spec{Name: "f"}, func(ctx context.Context, _ tool.Invocation) (tool.Result, error) {
-			<-ctx.Done()
-			return tool.Fail(tool.FailureFailed, "stopped", "stopped"), nil
-		}})
+		h := newHarness(func(c *Config) { c.Parallel = 1 },
+			local{tool.Spec{Name: "f"}, func(ctx context.Context, _ tool.Invocation) (tool.Result, error) {
+				<-ctx.Done()
+				return tool.Fail(tool.FailureFailed, "stopped", "stopped"), nil
+			}})
 		go func() { synctest.Wait(); cancel() }()
 		done := h.Run(ctx, 0, []Request{{Name: "f", Arguments: `{"n":1}`}, {Name: "f", Arguments: `{"n":2}`}})
 		for _, d := range done {
@@ -228,7 +234,8 @@ func TestStopEndsRunningAndWaitingCalls(t *testing.T) {
 }
 
 func TestWritesAreHeldWhileModelsAreCompared(t *testing.T) {
-	h := newHarness(func(c *Config) { c.HoldWrites = true }, echo(tool.Spec{Name: "w", Labels: []string{tool.LabelWrites}}))
+	h := newHarness(func(c *Config) { c.HoldWrites = true },
+		echo(tool.Spec{Name: "w", Labels: []string{tool.LabelWrites}}))
 	done := h.Run(t.Context(), 0, []Request{{Name: "w", Arguments: "{}"}})
 	if done[0].Outcome != packet.OutcomeDenied || done[0].Text != "denied: comparing" || !done[0].Held {
 		t.Errorf("got %+v", done[0])
@@ -271,13 +278,15 @@ func TestArgumentsAreMendedOrTheModelIsTaughtTheSchema(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"q":{"type":"array","items":{"type":"string"}},"n":{"type":"integer"}},"required":["q"]}`)
 	h := newHarness(nil, echo(tool.Spec{Name: "f", InputSchema: schema}))
 	done := h.Run(t.Context(), 0, []Request{
-		{Name: "f", Arguments: `{'q': "one", "n": "3",}`}, {Name: "f", Arguments: `{"n":1}`}, {Name: "f", Arguments: "nothing like an object"},
+		{Name: "f", Arguments: `{'q': "one", "n": "3",}`}, {Name: "f", Arguments: `{"n":1}`},
+		{Name: "f", Arguments: "nothing like an object"},
 	})
 	if done[0].Outcome != packet.OutcomeOK || done[0].Text != `{"n":3,"q":["one"]}` {
 		t.Errorf("not mended: %+v", done[0])
 	}
 	for _, d := range done[1:] {
-		if d.Outcome != packet.OutcomeError || !strings.Contains(d.Text, `{"q":["text"]}`) || !strings.Contains(d.Text, `"properties"`) {
+		if d.Outcome != packet.OutcomeError || !strings.Contains(d.Text, `{"q":["text"]}`) ||
+			!strings.Contains(d.Text, `"properties"`) {
 			t.Errorf("not taught: %+v", d)
 		}
 	}
@@ -286,15 +295,19 @@ func TestArgumentsAreMendedOrTheModelIsTaughtTheSchema(t *testing.T) {
 // TestWhatAModelIsToldOfArgumentsIsBounded: a tool may list a schema of 256 KB.
 func TestWhatAModelIsToldOfArgumentsIsBounded(t *testing.T) {
 	enum := strings.Repeat(`"`+strings.Repeat("e", 1000)+`",`, 250)
-	schema := `{"type":"object","properties":{"kind":{"enum":[` + enum + `"z"]},"count":{"type":"integer"}},"required":["kind","count"]}`
+	schema := `{"type":"object","properties":{"kind":{"enum":[` + enum +
+		`"z"]},"count":{"type":"integer"}},"required":["kind","count"]}`
 	h := newHarness(nil, echo(tool.Spec{ID: "p/t", Name: "t", InputSchema: json.RawMessage(schema)}))
 	done := h.Run(t.Context(), 0, []Request{{Name: "t", Arguments: `{"kind":1}`}})
-	if len(done[0].Text) > 8<<10 || !strings.Contains(done[0].Text, "(shortened)") || !strings.Contains(done[0].Text, "count is missing") {
+	if len(done[0].Text) > 8<<10 || !strings.Contains(done[0].Text, "(shortened)") ||
+		!strings.Contains(done[0].Text, "count is missing") {
 		t.Errorf("%d bytes: %.300s", len(done[0].Text), done[0].Text)
 	}
-	example := `{"type":"object","properties":{"kind":{"enum":["` + strings.Repeat("e", 3000) + `"]},"n":{}},"required":["kind","n"]}`
+	example := `{"type":"object","properties":{"kind":{"enum":["` + strings.Repeat("e", 3000) +
+		`"]},"n":{}},"required":["kind","n"]}`
 	h = newHarness(nil, echo(tool.Spec{Name: "t", InputSchema: json.RawMessage(example)}))
-	if done := h.Run(t.Context(), 0, []Request{{Name: "t", Arguments: `{}`}}); strings.Contains(done[0].Text, "An example") {
+	if done := h.Run(t.Context(), 0, []Request{{Name: "t", Arguments: `{}`}}); strings.Contains(done[0].Text,
+		"An example") {
 		t.Errorf("an example of %d bytes: %.200s", len(done[0].Text), done[0].Text)
 	}
 }

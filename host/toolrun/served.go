@@ -25,7 +25,8 @@ func (r *Runner) Served(place packet.Placement, name, query string, failed bool)
 	outcome := packet.OutcomeOK
 	if failed {
 		outcome = packet.OutcomeError
-		r.config.Emit.Emit(place, packet.ToolError{CallID: id, Kind: packet.ToolErrorKind(tool.FailureFailed), Message: "The provider could not do what it was asked."})
+		r.config.Emit.Emit(place, packet.ToolError{CallID: id, Kind: packet.ToolErrorKind(tool.FailureFailed),
+			Message: "The provider could not do what it was asked."})
 	}
 	r.config.Emit.Emit(place, packet.SectionEnd{Outcome: outcome})
 }

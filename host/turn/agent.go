@@ -32,7 +32,8 @@ func (s *Service) agent(
 	}
 	in.Agent = ""
 	return store.Agent{}, []packet.Notice{packet.NewNotice(packet.CodeAgentUnavailable,
-		"The agent of this answer was removed; it is written without its instructions and with the tools that are there.")}, nil
+		"The agent of this answer was removed; it is written without its instructions and with the tools that are "+
+			"there.")}, nil
 }
 
 // answering returns the models that a request names, else the agent's, else the
@@ -48,5 +49,6 @@ func (s *Service) answering(names []string, a store.Agent) ([]llm.Model, []packe
 	}
 	models, err := s.models(nil)
 	return models, []packet.Notice{packet.NewNotice(packet.CodeAgentUnavailable, fmt.Sprintf(
-		"%s, the model of the agent %s, is not there now; %s answers.", shown(a.Model), a.Name, s.cfg.Models.Default()))}, err
+		"%s, the model of the agent %s, is not there now; %s answers.", shown(a.Model), a.Name,
+		s.cfg.Models.Default()))}, err
 }

@@ -40,10 +40,12 @@ func TestAMessageToAnUnknownAgentIsRefusedAndNotStored(t *testing.T) {
 func TestAForcedToolMustBeOneOfTheAgents(t *testing.T) {
 	f := newFixture(t)
 	agent := f.addAgent(store.Agent{Name: "Timekeeper", Tools: []string{"clock"}})
-	_, err := f.Send(t.Context(), f.owner, Send{Text: "x", AgentID: agent, ForcedTool: "internal_search", Tools: []string{"internal_search"}})
+	_, err := f.Send(t.Context(), f.owner, Send{Text: "x", AgentID: agent, ForcedTool: "internal_search",
+		Tools: []string{"internal_search"}})
 	wantCode(t, err, CodeUnknownTool)
 	var refused *Error
-	if !errors.As(err, &refused) || !strings.Contains(refused.Message, "The agent Timekeeper") || !strings.HasSuffix(refused.Message, "Tools: clock.") {
+	if !errors.As(err, &refused) || !strings.Contains(refused.Message, "The agent Timekeeper") ||
+		!strings.HasSuffix(refused.Message, "Tools: clock.") {
 		t.Errorf("got %v", err)
 	}
 	f.server.Add(llmtest.Answer().Text("x"), llmtest.Answer().Text("Noon."))
@@ -104,7 +106,8 @@ func TestTheAgentsModelAnswersUnlessTheRequestNamesOne(t *testing.T) {
 			t.Errorf("%+v: %s by agent %q, %+v", c.in, m.Model, m.Agent, notices)
 		}
 		for _, n := range notices {
-			if n.Code != packet.CodeAgentUnavailable || !strings.HasPrefix(n.Message, "three, the model of the agent Lost, ") {
+			if n.Code != packet.CodeAgentUnavailable ||
+				!strings.HasPrefix(n.Message, "three, the model of the agent Lost, ") {
 				t.Errorf("%+v", n)
 			}
 		}
@@ -114,7 +117,8 @@ func TestTheAgentsModelAnswersUnlessTheRequestNamesOne(t *testing.T) {
 func TestAnAnswerIsWrittenAgainByTheAgentOfItsQuestion(t *testing.T) {
 	f := newFixture(t)
 	agent := f.addAgent(store.Agent{Name: "Timekeeper", Instructions: "Speak like a clock.", Tools: []string{"clock"}})
-	f.server.Add(llmtest.Answer().Text("Noon."), llmtest.Answer().Text("Tick."), llmtest.Answer().Text("Tock."), llmtest.Answer().Text("Ding."))
+	f.server.Add(llmtest.Answer().Text("Noon."), llmtest.Answer().Text("Tick."), llmtest.Answer().Text("Tock."),
+		llmtest.Answer().Text("Ding."))
 	ack := f.send(Send{Text: "x", AgentID: agent})
 	f.read(ack.Run)
 	again := func(message string) Ack {

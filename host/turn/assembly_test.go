@@ -27,7 +27,8 @@ func TestToolsThatTheRequestAllowsAndAreNotThereAreNoticed(t *testing.T) {
 	} {
 		ack := f.send(in)
 		notices := find[packet.Notice](f.read(ack.Run))
-		if len(notices) != 1 || notices[0].Code != packet.CodeToolUnavailable || !strings.HasPrefix(notices[0].Message, in.Tools[1]+" ") {
+		if len(notices) != 1 || notices[0].Code != packet.CodeToolUnavailable ||
+			!strings.HasPrefix(notices[0].Message, in.Tools[1]+" ") {
 			t.Errorf("got %+v", notices)
 		}
 		if r := f.server.Requests()[i]; len(r.Body.Tools) != 1 || !r.Offers("clock") {
@@ -47,9 +48,11 @@ func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 		case strings.Contains(text, "empty"):
 			return Screened{Text: " "}, nil
 		}
-		return Screened{strings.ReplaceAll(text, "4711", "[number]"), []packet.Notice{packet.NewNotice(packet.CodeMessageChanged, "")}}, nil
+		return Screened{strings.ReplaceAll(text, "4711", "[number]"),
+			[]packet.Notice{packet.NewNotice(packet.CodeMessageChanged, "")}}, nil
 	}
-	for text, code := range map[string]fault.Code{"forbidden": CodeRefused, "broken": CodeInternal, "empty": CodeInvalid} {
+	for text, code := range map[string]fault.Code{"forbidden": CodeRefused, "broken": CodeInternal,
+		"empty": CodeInvalid} {
 		_, err := f.Send(t.Context(), f.owner, Send{Text: text})
 		wantCode(t, err, code)
 	}
@@ -58,20 +61,24 @@ func TestAMessageIsScreenedBeforeItIsStored(t *testing.T) {
 	}
 	f.server.Add(llmtest.Answer().Text("Noted."))
 	ack := f.send(Send{Text: "My card is 4711.", RequestID: "6a9d2b6e-3c0f-4d27-a4d5-0d2f10a0f5b1"})
-	if told := find[packet.Notice](f.read(ack.Run)); len(told) != 1 || told[0].Code != packet.CodeMessageChanged || ack.Text != "My card is [number]." {
+	if told := find[packet.Notice](f.read(ack.Run)); len(told) != 1 || told[0].Code != packet.CodeMessageChanged ||
+		ack.Text != "My card is [number]." {
 		t.Errorf("told %+v, the ack has %q", told, ack.Text)
 	}
 	m, err := f.store.Messages().Get(t.Context(), f.owner, ack.UserMessageID)
 	if err != nil || m.Text != "My card is [number]." {
 		t.Errorf("stored %q, %v", m.Text, err)
 	}
-	if s, err := f.store.Sessions().Get(t.Context(), f.owner, ack.SessionID); err != nil || strings.Contains(s.Title, "4711") {
+	if s, err := f.store.Sessions().Get(t.Context(), f.owner, ack.SessionID); err != nil ||
+		strings.Contains(s.Title, "4711") {
 		t.Errorf("title %q, %v", s.Title, err)
 	}
-	if asked := string(f.server.Requests()[0].Raw); strings.Contains(asked, "4711") || !strings.Contains(asked, "[number]") {
+	if asked := string(f.server.Requests()[0].Raw); strings.Contains(asked, "4711") ||
+		!strings.Contains(asked, "[number]") {
 		t.Errorf("the model was asked %s", asked)
 	}
-	if again := f.send(Send{Text: "My card is 4711.", RequestID: "6a9d2b6e-3c0f-4d27-a4d5-0d2f10a0f5b1"}); again.Run != ack.Run {
+	if again := f.send(Send{Text: "My card is 4711.",
+		RequestID: "6a9d2b6e-3c0f-4d27-a4d5-0d2f10a0f5b1"}); again.Run != ack.Run {
 		t.Errorf("the same request began %s, not %s", again.Run, ack.Run)
 	}
 }

@@ -69,7 +69,8 @@ func TestTurnsRefuseByThemselves(t *testing.T) {
 		}
 	}
 	unknown := map[string]fault.Code{"Send": CodeUnknownSession, "Live": CodeUnknownSession,
-		"Message": CodeUnknownMessage, "Regenerate": CodeUnknownMessage, "Continue": CodeUnknownMessage, "Select": CodeUnknownMessage}
+		"Message": CodeUnknownMessage, "Regenerate": CodeUnknownMessage, "Continue": CodeUnknownMessage,
+		"Select": CodeUnknownMessage}
 	for name, call := range calls {
 		for _, p := range []identity.Principal{eve.Principal(identity.Cookie), op.Principal(identity.Cookie)} {
 			want := CodeUnknownRun

@@ -83,7 +83,8 @@ func (s *Service) content(ctx context.Context, m store.Message) (Message, error)
 			return Message{}, fmt.Errorf("read the journal of run %s: %w", run, err)
 		}
 		if damage := log.Damage(); len(damage) > 0 {
-			s.cfg.Logger.Error("a part of the journal of an answer cannot be read", "run", run, "message", m.ID, "error", errors.Join(damage...))
+			s.cfg.Logger.Error("a part of the journal of an answer cannot be read", "run", run, "message", m.ID,
+				"error", errors.Join(damage...))
 		}
 		out.add(journal.Answers(log.Records(), model+1)[model])
 	}

@@ -65,7 +65,8 @@ var fourStepsAsked = Send{Text: "How is fuel counted?", Tools: []string{"interna
 
 func fourSteps() []*llmtest.Reply {
 	return []*llmtest.Reply{
-		llmtest.Answer().Text("Let me see. <tool_call>{\"name\": \"internal_search\", \"arguments\": {\"queries\": </tool_call>"),
+		llmtest.Answer().Text("Let me see. <tool_call>{\"name\": \"internal_search\", \"arguments\": {\"queries\": " +
+			"</tool_call>"),
 		llmtest.Answer().Text("I look.").ToolCall("a", "internal_search", `{"queries":["fuel"]}`),
 		llmtest.Answer().ToolCall("b", "post", `{}`),
 		llmtest.Answer().Text("Done [1]."),
@@ -179,5 +180,6 @@ func asWouldHaveBeen(t *testing.T, now []string, asked [][]string) {
 	if lost {
 		return
 	}
-	t.Errorf("the model was asked with\n%s\nand would have been with\n%s", strings.Join(now, "\n"), strings.Join(last, "\n"))
+	t.Errorf("the model was asked with\n%s\nand would have been with\n%s", strings.Join(now, "\n"),
+		strings.Join(last, "\n"))
 }

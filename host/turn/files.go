@@ -50,7 +50,8 @@ func (s *Service) checkFiles(ctx context.Context, p identity.Principal, ids []st
 		}
 		_, err := s.cfg.Records.Files.Get(ctx, p, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return &Error{Code: CodeUnknownFile, Message: "An attached file is not here any more. Attach it again.", Err: err}
+			return &Error{Code: CodeUnknownFile, Message: "An attached file is not here any more. Attach it again.",
+				Err: err}
 		}
 		if err != nil {
 			return s.fault(err, CodeInternal)
@@ -119,7 +120,8 @@ func (p *path) attach(refs []store.FileRef, files map[string]file) []llm.Attachm
 		if number == 0 {
 			p.highest++
 			number = p.highest
-			p.documents = append(p.documents, packet.Document{ID: r.ID, Ref: number, Title: r.Name, Snippet: snippet(f.text), Source: "file"})
+			p.documents = append(p.documents, packet.Document{ID: r.ID, Ref: number, Title: r.Name,
+				Snippet: snippet(f.text), Source: "file"})
 		}
 		if !there {
 			out = append(out, llm.Attachment{ID: r.ID, Name: r.Name, Gone: true})
@@ -155,5 +157,8 @@ func snippet(text string) string {
 // onlyReadsFiles tells of a tool that has nothing to do without files.
 func onlyReadsFiles(spec tool.Spec) bool {
 	return slices.Contains(spec.Reaches, tool.ReachesFiles) && !slices.Contains(spec.Labels, tool.LabelWrites) &&
-		!slices.ContainsFunc(spec.Reaches, func(c string) bool { return c != tool.ReachesFiles && c != "context" && c != "emit" })
+		!slices.ContainsFunc(spec.Reaches, func(c string) bool {
+			return c != tool.ReachesFiles && c != "context" &&
+				c != "emit"
+		})
 }

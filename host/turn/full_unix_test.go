@@ -26,7 +26,8 @@ func alone(t *testing.T) bool {
 	if os.Getenv(key) == t.Name() {
 		return true
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout="+(2*patience).String())
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$",
+		"-test.timeout="+(2*patience).String())
 	cmd.Env = append(os.Environ(), key+"="+t.Name())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -63,7 +63,8 @@ func (s *Service) goOn(ctx context.Context, p identity.Principal, in Continue, o
 	if ack, repeated, err := s.repeated(ctx, p, in.RequestID, sum, ""); repeated || err != nil {
 		return ack, err
 	}
-	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: sum, SessionID: m.Session, Continue: m.ID, OnlyHeld: onlyHeld, Agent: m.Agent}
+	begin := store.BeginRun{RequestID: in.RequestID, BodyHash: sum, SessionID: m.Session, Continue: m.ID,
+		OnlyHeld: onlyHeld, Agent: m.Agent}
 	return s.begin(ctx, p, begin, []string{m.Model}, selection{allow: m.Allowed}, CodeUnknownMessage)
 }
 

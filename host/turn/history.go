@@ -37,7 +37,8 @@ func readPath(branch []Message, files map[string]file) path {
 				p.said = append(p.said, tool.Turn{Role: store.RoleUser, Text: p.query})
 			}
 			p.query = m.Text
-			p.history = append(p.history, llm.Message{Role: llm.RoleUser, Text: m.Text, Attachments: p.attach(m.Files, files)})
+			p.history = append(p.history, llm.Message{Role: llm.RoleUser, Text: m.Text,
+				Attachments: p.attach(m.Files, files)})
 			continue
 		}
 		if m.Text != "" {
@@ -74,7 +75,8 @@ func (p *path) addStep(s journal.Taken) {
 			p.documents = append(p.documents, d)
 			p.highest = max(p.highest, d.Ref)
 		}
-		p.history = append(p.history, llm.Message{Role: llm.RoleTool, ToolCallID: r.CallID, ToolName: r.Name, Text: r.Text})
+		p.history = append(p.history, llm.Message{Role: llm.RoleTool, ToolCallID: r.CallID, ToolName: r.Name,
+			Text: r.Text})
 	}
 }
 

@@ -39,7 +39,8 @@ func (w *worker) conclude(outcomes []outcome) {
 func (w *worker) keep(reason packet.StopReason) error {
 	for told := false; ; told = true {
 		ending := w.lease.Seal(false,
-			journal.Packet(packet.At(0, 0), packet.Stop{Reason: reason}), journal.Of(journal.End{Reason: string(reason)}))
+			journal.Packet(packet.At(0, 0), packet.Stop{Reason: reason}),
+			journal.Of(journal.End{Reason: string(reason)}))
 		err := w.service.end(context.Background(), w.setup.begun.Run, ending)
 		switch {
 		case err == nil:

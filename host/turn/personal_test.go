@@ -20,7 +20,8 @@ import (
 type keeper struct{ store *store.Store }
 
 func (keeper) Spec() tool.Spec {
-	return tool.Spec{Name: "add_memory", Title: "Remember", Labels: []string{tool.LabelPrivateData, tool.LabelWrites}, Reaches: []string{tool.ReachesMemory}}
+	return tool.Spec{Name: "add_memory", Title: "Remember", Labels: []string{tool.LabelPrivateData, tool.LabelWrites},
+		Reaches: []string{tool.ReachesMemory}}
 }
 
 func (k keeper) Call(ctx context.Context, in tool.Invocation) (tool.Result, error) {
@@ -40,13 +41,15 @@ func (k keeper) Call(ctx context.Context, in tool.Invocation) (tool.Result, erro
 type reader struct{}
 
 func (reader) Spec() tool.Spec {
-	return tool.Spec{Name: "read_file", Cites: true, Reaches: []string{"context", tool.ReachesFiles}, Labels: []string{tool.LabelPrivateData}}
+	return tool.Spec{Name: "read_file", Cites: true, Reaches: []string{"context", tool.ReachesFiles},
+		Labels: []string{tool.LabelPrivateData}}
 }
 
 func (reader) Call(_ context.Context, in tool.Invocation) (tool.Result, error) {
 	for id, ref := range in.Context.Citations {
 		if strings.HasPrefix(id, "f_") {
-			return tool.Result{Text: "part", Documents: []tool.Document{{ID: id, Ref: ref, Title: "long.txt", Source: "file"}}}, nil
+			return tool.Result{Text: "part", Documents: []tool.Document{{ID: id, Ref: ref, Title: "long.txt",
+				Source: "file"}}}, nil
 		}
 	}
 	return tool.Result{Text: "no file"}, nil
@@ -63,7 +66,8 @@ func withPersonalTools(t *testing.T) *fixture {
 
 func (f *fixture) attach(name, text string) store.File {
 	f.t.Helper()
-	file, err := f.store.Files().Add(f.t.Context(), f.owner, store.File{Name: name, MediaType: "text/csv", Bytes: int64(len(text))}, []byte(text))
+	file, err := f.store.Files().Add(f.t.Context(), f.owner,
+		store.File{Name: name, MediaType: "text/csv", Bytes: int64(len(text))}, []byte(text))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -81,7 +85,8 @@ func (f *fixture) asked(in Send) (Ack, llmtest.Request) {
 
 func TestWhatIsRememberedReachesTheModelAndNoPrivateOne(t *testing.T) {
 	f := withPersonalTools(t)
-	f.server.Add(llmtest.Answer().ToolCall("x", "add_memory", `{"text":"I drink tea."}`), llmtest.Answer().Text("Noted."),
+	f.server.Add(llmtest.Answer().ToolCall("x", "add_memory", `{"text":"I drink tea."}`),
+		llmtest.Answer().Text("Noted."),
 		llmtest.Answer().Text("Tea."), llmtest.Answer().Text("I do not know."), llmtest.Answer().Text("Still not."))
 	ack := f.send(Send{Text: "Remember that I drink tea."})
 	var changed packet.MemoryChanged
@@ -99,11 +104,13 @@ func TestWhatIsRememberedReachesTheModelAndNoPrivateOne(t *testing.T) {
 		t.Errorf("the model got %q", system)
 	}
 	private, request := f.asked(Send{Text: "What do I drink?", Private: true})
-	if strings.Contains(string(request.Raw), "tea") || request.Offers("add_memory") || !request.Offers("internal_search") {
+	if strings.Contains(string(request.Raw), "tea") || request.Offers("add_memory") ||
+		!request.Offers("internal_search") {
 		t.Errorf("a private conversation got %s", request.Raw)
 	}
 	// Later messages and other answers of it stay private, whatever they say.
-	if _, request = f.asked(Send{Text: "And now?", SessionID: private.SessionID}); strings.Contains(string(request.Raw), "tea") || request.Offers("add_memory") {
+	if _, request = f.asked(Send{Text: "And now?", SessionID: private.SessionID}); strings.Contains(string(request.Raw),
+		"tea") || request.Offers("add_memory") {
 		t.Errorf("its next message got %s", request.Raw)
 	}
 	f.server.Add(llmtest.Answer().Text("No."))
@@ -133,18 +140,24 @@ func TestAttachedFilesStandBeforeTheModelAndStayOnTheirBranch(t *testing.T) {
 	csv := f.attach("depths.csv", "name;depth\nÅlesund;12\n")
 	sent, request := f.asked(Send{Text: "How deep?", SessionID: first.SessionID, Files: []string{csv.ID}})
 	last := request.Last().Content
-	if !strings.HasPrefix(last, "How deep?\n\n=== attached file \"depths.csv\", id "+csv.ID+", ref 1, text/csv, 23 bytes, 22 characters, 2 lines, whole ===\nname;depth\n") ||
-		!request.Offers("read_file") || !strings.Contains(request.Body.Messages[0].Content, "Files that the person attached") {
+	if !strings.HasPrefix(last, "How deep?\n\n=== attached file \"depths.csv\", id "+csv.ID+
+		", ref 1, text/csv, 23 bytes, 22 characters, 2 lines, whole ===\nname;depth\n") ||
+		!request.Offers("read_file") || !strings.Contains(request.Body.Messages[0].Content,
+		"Files that the person attached") {
 		t.Errorf("the model got %q", last)
 	}
-	if c := f.message(sent, 0).Citations; len(c) != 1 || c[0].Document.ID != csv.ID || c[0].Document.Source != "file" || c[0].Document.Snippet != "name;depth Ålesund;12" {
+	if c := f.message(sent, 0).Citations; len(c) != 1 || c[0].Document.ID != csv.ID || c[0].Document.Source != "file" ||
+		c[0].Document.Snippet != "name;depth Ålesund;12" {
 		t.Errorf("citations are %+v", c)
 	}
 	// The next message of the branch has it, another branch has not.
-	if _, request = f.asked(Send{Text: "And wide?", SessionID: first.SessionID}); !strings.Contains(string(request.Raw), "Ålesund;12") {
+	if _, request = f.asked(Send{Text: "And wide?", SessionID: first.SessionID}); !strings.Contains(string(request.Raw),
+		"Ålesund;12") {
 		t.Error("the branch lost its file")
 	}
-	if _, request = f.asked(Send{Text: "Else?", SessionID: first.SessionID, ParentMessageID: first.MessageIDs[0]}); strings.Contains(string(request.Raw), "Ålesund") || request.Offers("read_file") {
+	if _, request = f.asked(Send{Text: "Else?", SessionID: first.SessionID,
+		ParentMessageID: first.MessageIDs[0]}); strings.Contains(string(request.Raw), "Ålesund") ||
+		request.Offers("read_file") {
 		t.Error("another branch has the file")
 	}
 	if err := f.store.Files().Delete(t.Context(), f.owner, csv.ID); err != nil {
@@ -167,7 +180,8 @@ func TestALongFileIsListedAndReadByATool(t *testing.T) {
 			content = m.Content
 		}
 	}
-	if len(content) > 2000 || !strings.Contains(content, "too long to stand here") || !strings.Contains(content, "one line of many\none line") || strings.Contains(content, "the end") {
+	if len(content) > 2000 || !strings.Contains(content, "too long to stand here") ||
+		!strings.Contains(content, "one line of many\none line") || strings.Contains(content, "the end") {
 		t.Errorf("the model got %d bytes: %.300s", len(content), content)
 	}
 	if c := f.message(ack, 0).Citations; len(c) != 1 || c[0].Document.ID != long.ID || c[0].Ref != 1 {
@@ -187,8 +201,10 @@ func TestFilesThatAreNotThereAreRefusedBeforeAnythingIsStored(t *testing.T) {
 		files []string
 		code  fault.Code
 	}{
-		"unknown": {f.owner, []string{"f_0"}, CodeUnknownFile}, "another's": {other.Principal(identity.Command), []string{file.ID}, CodeUnknownFile},
-		"twice": {f.owner, []string{file.ID, file.ID}, CodeInvalid}, "too many": {f.owner, make([]string, store.MaxMessageFiles+1), CodeInvalid},
+		"unknown":   {f.owner, []string{"f_0"}, CodeUnknownFile},
+		"another's": {other.Principal(identity.Command), []string{file.ID}, CodeUnknownFile},
+		"twice":     {f.owner, []string{file.ID, file.ID}, CodeInvalid},
+		"too many":  {f.owner, make([]string, store.MaxMessageFiles+1), CodeInvalid},
 	} {
 		_, err := f.Send(t.Context(), c.p, Send{Text: "x", Files: c.files})
 		var fault *Error

@@ -25,7 +25,8 @@ import (
 
 func (f *fixture) attachPicture(name string, data []byte) store.File {
 	f.t.Helper()
-	file, err := f.store.Files().AddPicture(f.t.Context(), f.owner, store.File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, data)
+	file, err := f.store.Files().AddPicture(f.t.Context(), f.owner,
+		store.File{Name: name, MediaType: "image/png", Width: 6, Height: 4}, data)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -82,11 +83,14 @@ func (l *listener) model(t *testing.T, provider string, vision llm.Switch, conte
 	var err error
 	switch provider {
 	case "openai":
-		model, err = openai.New(openai.Config{Name: "m", Model: "m", BaseURL: server.URL, HTTPClient: client, Sleep: sleep, Able: able, ContextTokens: contextTokens})
+		model, err = openai.New(openai.Config{Name: "m", Model: "m", BaseURL: server.URL, HTTPClient: client,
+			Sleep: sleep, Able: able, ContextTokens: contextTokens})
 	case "anthropic":
-		model, err = anthropic.New(anthropic.Config{Name: "m", Model: "m", BaseURL: server.URL, HTTPClient: client, Sleep: sleep, Able: able, ContextTokens: contextTokens})
+		model, err = anthropic.New(anthropic.Config{Name: "m", Model: "m", BaseURL: server.URL, HTTPClient: client,
+			Sleep: sleep, Able: able, ContextTokens: contextTokens})
 	default:
-		model, err = ollama.New(ollama.Config{Name: "m", Model: "m", BaseURL: server.URL, HTTPClient: client, Sleep: sleep, Able: able, ContextTokens: contextTokens})
+		model, err = ollama.New(ollama.Config{Name: "m", Model: "m", BaseURL: server.URL, HTTPClient: client,
+			Sleep: sleep, Able: able, ContextTokens: contextTokens})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +133,8 @@ func TestAPictureReachesEachProvidersModelThatSees(t *testing.T) {
 			f, l := asking(t, provider, c.conversation, llm.Yes, 0)
 			boat := f.attachPicture("boat.png", data)
 			first := f.answered(Send{Text: "What is it?", Files: []string{boat.ID}})
-			if body := l.last(); strings.Count(body, c.carries) != 1 || !strings.Contains(body, "6 × 4 pixels") || !strings.Contains(body, "image 1 of this message") {
+			if body := l.last(); strings.Count(body, c.carries) != 1 || !strings.Contains(body, "6 × 4 pixels") ||
+				!strings.Contains(body, "image 1 of this message") {
 				t.Errorf("the model got %s", body)
 			}
 			f.answered(Send{Text: "And its colour?", SessionID: first.SessionID})
@@ -148,7 +153,8 @@ func TestAPictureReachesEachProvidersModelThatSees(t *testing.T) {
 			f, l := asking(t, provider, c.conversation, llm.No, 0)
 			boat := f.attachPicture("boat.png", data)
 			f.answered(Send{Text: "What is it?", Files: []string{boat.ID}})
-			if body := l.last(); strings.Contains(body, encoded) || !strings.Contains(body, "an image that you cannot see ===") {
+			if body := l.last(); strings.Contains(body, encoded) ||
+				!strings.Contains(body, "an image that you cannot see ===") {
 				t.Errorf("the model got %s", body)
 			}
 		})
@@ -168,7 +174,8 @@ func TestLaterPicturesTakeThePlaceOfEarlierOnes(t *testing.T) {
 	has := func(text string) bool {
 		return strings.Contains(body, "base64,"+base64.StdEncoding.EncodeToString([]byte(text)))
 	}
-	if n := strings.Count(body, "image_url\":{"); n != maxPictures || !has("new00") || !has("new14") || !has("old04") || has("old05") {
+	if n := strings.Count(body, "image_url\":{"); n != maxPictures || !has("new00") || !has("new14") || !has("old04") ||
+		has("old05") {
 		t.Errorf("%d pictures were sent", n)
 	}
 	if n := strings.Count(body, "later ones take its place"); n != 10 {
@@ -184,7 +191,8 @@ func TestPicturesBeyondTheBytesOfAQuestionAreNamedInWords(t *testing.T) {
 		ids = append(ids, f.attachPicture(fmt.Sprint(i, ".png"), large).ID)
 	}
 	f.answered(Send{Text: "These?", Files: append(ids, f.attachPicture("small.png", []byte("small")).ID)})
-	if body := l.last(); strings.Count(body, "image_url\":{") != 3 || strings.Count(body, "later ones take its place") != 1 {
+	if body := l.last(); strings.Count(body, "image_url\":{") != 3 ||
+		strings.Count(body, "later ones take its place") != 1 {
 		t.Errorf("%d pictures in %d bytes", strings.Count(body, "image_url\":{"), len(body))
 	}
 }

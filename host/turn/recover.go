@@ -43,7 +43,8 @@ func (s *Service) recover(ctx context.Context, run store.Run) error {
 	lease, err := s.cfg.Journal.Lease(ctx, run.ID, recoverer)
 	if errors.Is(err, journal.ErrNotFound) { // nothing of it can be read any more
 		var begin *journal.Beginning
-		if begin, err = s.cfg.Journal.Begin(run.ID, run.Epoch, recoverer, journal.Packet(packet.At(0, 0), bareStart(run))); err == nil {
+		if begin, err = s.cfg.Journal.Begin(run.ID, run.Epoch, recoverer,
+			journal.Packet(packet.At(0, 0), bareStart(run))); err == nil {
 			lease = begin.Lease()
 		}
 	}

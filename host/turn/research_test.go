@@ -64,7 +64,8 @@ func TestARunWithAnAgentThatACrashCutsOffAnywhereIsRecovered(t *testing.T) {
 		if n < 3 { // these begin the run, in one
 			continue
 		}
-		begun := f.cutOff(store.BeginRun{Text: "q", Models: []string{"local"}}, func(store.Begun) []journal.Record { return whole[:n] })
+		begun := f.cutOff(store.BeginRun{Text: "q", Models: []string{"local"}},
+			func(store.Begun) []journal.Record { return whole[:n] })
 		f.reopen()
 		f.read(begun.Run.ID)
 		m, err := f.Message(t.Context(), f.owner, begun.Responses[0].ID)
@@ -72,7 +73,8 @@ func TestARunWithAnAgentThatACrashCutsOffAnywhereIsRecovered(t *testing.T) {
 			t.Fatalf("cut after %d: %+v, %v", n, m, err)
 		}
 		for _, step := range m.Steps {
-			if len(step.Calls) > 1 || len(step.Calls) != len(step.Results) || len(step.Calls) > 0 && step.Calls[0].Name != tool.ResearchAgent {
+			if len(step.Calls) > 1 || len(step.Calls) != len(step.Results) || len(step.Calls) > 0 &&
+				step.Calls[0].Name != tool.ResearchAgent {
 				t.Fatalf("cut after %d: %+v", n, step)
 			}
 		}

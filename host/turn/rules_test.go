@@ -125,17 +125,20 @@ func TestCloseInterruptsAndKeeps(t *testing.T) {
 }
 
 func TestAStopBeforeTheFirstStepIsNoFault(t *testing.T) {
-	for name, want := range map[string]packet.StopReason{"stop": packet.StopUserCancelled, "close": packet.StopInterrupted} {
+	for name, want := range map[string]packet.StopReason{"stop": packet.StopUserCancelled,
+		"close": packet.StopInterrupted} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			var b *journal.Beginning
-			begun, err := f.store.Runs().Begin(t.Context(), f.owner, store.BeginRun{Text: "q", Models: []string{"local"},
-				Also: func(tx kv.Tx, begun store.Begun) (err error) {
-					if b, err = f.records.Begin(begun.Run.ID, 1, owner, f.beginning(f.owner, store.BeginRun{}, setup{begun: begun})...); err != nil {
-						return err
-					}
-					return b.Write(tx)
-				}})
+			begun, err := f.store.Runs().Begin(t.Context(), f.owner,
+				store.BeginRun{Text: "q", Models: []string{"local"},
+					Also: func(tx kv.Tx, begun store.Begun) (err error) {
+						if b, err = f.records.Begin(begun.Run.ID, 1, owner,
+							f.beginning(f.owner, store.BeginRun{}, setup{begun: begun})...); err != nil {
+							return err
+						}
+						return b.Write(tx)
+					}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +217,8 @@ func TestEndpointThatIsDown(t *testing.T) {
 	}
 	ack := f.send(Send{Text: "go"})
 	errs := find[packet.Error](f.read(ack.Run))
-	if len(errs) != 1 || errs[0].Code != packet.CodeModelUnreachable || !errs[0].Retryable || !strings.Contains(errs[0].Message, f.server.Address()) {
+	if len(errs) != 1 || errs[0].Code != packet.CodeModelUnreachable || !errs[0].Retryable ||
+		!strings.Contains(errs[0].Message, f.server.Address()) {
 		t.Errorf("got %+v", errs)
 	}
 }
@@ -235,7 +239,8 @@ func TestAForcedToolIsTheOnlyOneInTheFirstCycleOnly(t *testing.T) {
 	ack := f.send(Send{Text: "time?", ForcedTool: "clock"})
 	f.read(ack.Run)
 	requests := f.server.Requests()
-	if requests[0].Offers("internal_search") || !requests[0].Offers("clock") || !strings.Contains(string(requests[0].Body.ToolChoice), "required") {
+	if requests[0].Offers("internal_search") || !requests[0].Offers("clock") ||
+		!strings.Contains(string(requests[0].Body.ToolChoice), "required") {
 		t.Errorf("first request: %s", requests[0].Raw)
 	}
 	if !requests[1].Offers("internal_search") || strings.Contains(string(requests[1].Body.ToolChoice), "required") {
@@ -357,7 +362,8 @@ func TestStopOneModelOfTwo(t *testing.T) {
 	f.waitFor(ack.Run, func(p packet.Packet) bool { _, ok := p.Obj.(packet.Stop); return ok })
 	close(gate)
 	f.read(ack.Run)
-	if a, b := f.message(ack, 0), f.message(ack, 1); a.Status != store.StatusUserCancelled || b.Status != store.StatusCompleted || b.Text != "I am two!" {
+	if a, b := f.message(ack, 0), f.message(ack, 1); a.Status != store.StatusUserCancelled ||
+		b.Status != store.StatusCompleted || b.Text != "I am two!" {
 		t.Errorf("got %s, %s %q", a.Status, b.Status, b.Text)
 	}
 }
@@ -469,14 +475,17 @@ func TestRecoverEndsWhatACrashCutOff(t *testing.T) {
 	document := packet.Document{ID: "d", Ref: 5}
 	begun := f.cutOff(store.BeginRun{Text: "q", Models: []string{"local"}}, func(b store.Begun) []journal.Record {
 		return []journal.Record{
-			journal.Packet(packet.At(0, 0), packet.RunStarted{UserMessageID: b.UserMessage.ID, Responses: []packet.Response{{MessageID: b.Responses[0].ID, Model: "local"}}}),
-			journal.Of(journal.Step{Calls: []journal.Call{{ID: "c", Name: "internal_search", Arguments: `{"queries":["x"]}`}}}),
+			journal.Packet(packet.At(0, 0), packet.RunStarted{UserMessageID: b.UserMessage.ID,
+				Responses: []packet.Response{{MessageID: b.Responses[0].ID, Model: "local"}}}),
+			journal.Of(journal.Step{Calls: []journal.Call{{ID: "c", Name: "internal_search",
+				Arguments: `{"queries":["x"]}`}}}),
 			at(0, packet.ToolStart{CallID: "c", Tool: "internal_search", Labels: []string{}}),
 			at(0, packet.ToolArgs{CallID: "c", Arguments: []byte(`{"queries":["x"]}`)}),
 			journal.Of(journal.CallStarted{CallID: "c"}),
 			at(0, packet.ToolDocuments{CallID: "c", Documents: []packet.Document{document}}),
 			at(0, packet.SectionEnd{Outcome: packet.OutcomeOK}),
-			journal.Of(journal.CallDone{CallID: "c", Name: "internal_search", Outcome: "ok", Text: "found", Documents: []packet.Document{document}}),
+			journal.Of(journal.CallDone{CallID: "c", Name: "internal_search", Outcome: "ok", Text: "found",
+				Documents: []packet.Document{document}}),
 			at(1, packet.MessageStart{}),
 			at(1, packet.CitationInfo{CitationNumber: 1, Ref: 5, Document: document}),
 			at(1, packet.MessageDelta{Content: "half [[1]] an"}),
@@ -494,7 +503,8 @@ func TestRecoverEndsWhatACrashCutOff(t *testing.T) {
 		}
 	}
 	m, err := f.Message(t.Context(), f.owner, begun.Responses[0].ID)
-	if err != nil || m.Text != "half [[1]] an" || m.Status != store.StatusInterrupted || m.Steps[1].Text != "half [5] an" {
+	if err != nil || m.Text != "half [[1]] an" || m.Status != store.StatusInterrupted ||
+		m.Steps[1].Text != "half [5] an" {
 		t.Errorf("got %+v, %v", m, err)
 	}
 	f.server.Add(llmtest.Answer().Text("on"))

@@ -61,7 +61,8 @@ func (s *Service) start(ctx context.Context, p identity.Principal, in store.Begi
 	var beginning *journal.Beginning
 	in.Also = func(tx kv.Tx, begun store.Begun) (err error) {
 		set.begun = begun
-		if beginning, err = s.cfg.Journal.Begin(begun.Run.ID, begun.Run.Epoch, owner, s.beginning(p, in, set)...); err != nil {
+		if beginning, err = s.cfg.Journal.Begin(begun.Run.ID, begun.Run.Epoch, owner,
+			s.beginning(p, in, set)...); err != nil {
 			return err
 		}
 		return beginning.Write(tx)
@@ -89,9 +90,11 @@ const owner = "turn"
 func (s *Service) beginning(p identity.Principal, in store.BeginRun, set setup) []journal.Record {
 	begun := set.begun
 	fact := journal.Begun{
-		User: p.UserID(), Origin: string(p.Origin()), Session: begun.Session.ID, Question: begun.UserMessage.ID, Answers: begun.Run.Responses,
-		Path: begun.Path, Text: begun.UserMessage.Text, Models: in.Models, Allowed: begun.Responses[0].Allowed, Forced: set.forced,
-		Kind: journal.KindChat, Private: set.private, Labels: begun.Labels,
+		User: p.UserID(), Origin: string(p.Origin()), Session: begun.Session.ID, Question: begun.UserMessage.ID,
+		Answers: begun.Run.Responses,
+		Path:    begun.Path, Text: begun.UserMessage.Text, Models: in.Models, Allowed: begun.Responses[0].Allowed,
+		Forced: set.forced,
+		Kind:   journal.KindChat, Private: set.private, Labels: begun.Labels,
 	}
 	for _, f := range begun.UserMessage.Files {
 		fact.Files = append(fact.Files, f.ID)
@@ -108,7 +111,8 @@ func (s *Service) beginning(p identity.Principal, in store.BeginRun, set setup) 
 	records := []journal.Record{journal.Of(fact)}
 	at := packet.At(0, 0)
 	if begun.SessionCreated {
-		records = append(records, journal.Packet(at, packet.SessionCreated{SessionID: begun.Session.ID, Title: begun.Session.Title}))
+		records = append(records, journal.Packet(at,
+			packet.SessionCreated{SessionID: begun.Session.ID, Title: begun.Session.Title}))
 	}
 	started := packet.RunStarted{UserMessageID: begun.UserMessage.ID}
 	for i, m := range begun.Responses {

@@ -19,10 +19,11 @@ import (
 // sending is a fixture with a tool that writes, and the number of its calls.
 func sending(t *testing.T) (*fixture, *atomic.Int64) {
 	f, ran := newFixture(t, "one", "two"), new(atomic.Int64)
-	sends := scripted{tool.Spec{Name: "sends", Labels: []string{tool.LabelWrites}}, func(context.Context, tool.Invocation) (tool.Result, error) {
-		ran.Add(1)
-		return tool.Result{Text: "Sent."}, nil
-	}}
+	sends := scripted{tool.Spec{Name: "sends", Labels: []string{tool.LabelWrites}},
+		func(context.Context, tool.Invocation) (tool.Result, error) {
+			ran.Add(1)
+			return tool.Result{Text: "Sent."}, nil
+		}}
 	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{sends}, nil }
 	f.server.Answer(func(r llmtest.Request) *llmtest.Reply {
 		switch last := r.Last(); {
@@ -57,7 +58,8 @@ func TestHeldWritesRunOnceWhenTheirAnswerIsSelected(t *testing.T) {
 		t.Errorf("the held call ran %d times", ran.Load())
 	}
 	m := f.message(ack, 1)
-	if want := packettest.Text(first, 1) + packettest.Text(second, 0); m.Text != want || m.Text != "Held.\n\nGone out." || m.Status != store.StatusCompleted {
+	if want := packettest.Text(first, 1) + packettest.Text(second, 0); m.Text != want ||
+		m.Text != "Held.\n\nGone out." || m.Status != store.StatusCompleted {
 		t.Errorf("stored %q, shown %q", m.Text, want)
 	}
 	if held := m.Held; len(held) != 0 {
@@ -70,13 +72,15 @@ func TestHeldWritesRunOnceWhenTheirAnswerIsSelected(t *testing.T) {
 	if again, runs, err := f.Select(t.Context(), f.owner, select1); err != nil || !runs || again.Run != later.Run {
 		t.Errorf("the same request again: %+v %v %v", again, runs, err)
 	}
-	if _, runs, err := f.Select(t.Context(), f.owner, Continue{MessageID: m.ID}); err != nil || runs || ran.Load() != 1 {
+	if _, runs, err := f.Select(t.Context(), f.owner, Continue{MessageID: m.ID}); err != nil || runs ||
+		ran.Load() != 1 {
 		t.Errorf("selected once more: %v %v, %d calls", runs, err, ran.Load())
 	}
 	// The other answer still holds its call until something follows it.
 	f.server.Add(llmtest.Answer().Text("On."))
 	f.read(f.send(Send{SessionID: ack.SessionID, ParentMessageID: ack.MessageIDs[0], Text: "more"}).Run)
-	if _, runs, err := f.Select(t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[0]}); err != nil || runs || ran.Load() != 1 {
+	if _, runs, err := f.Select(t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[0]}); err != nil || runs ||
+		ran.Load() != 1 {
 		t.Errorf("an answer that the conversation left behind: %v %v, %d calls", runs, err, ran.Load())
 	}
 	if damage := f.store.Check(t.Context()); len(damage) != 0 {
@@ -88,7 +92,8 @@ func TestHeldWritesDoNotRunAgainAfterACrash(t *testing.T) {
 	f, ran := sending(t)
 	ack := f.send(Send{Text: "go", Models: []string{"one", "two"}})
 	f.read(ack.Run)
-	begun, err := f.store.Runs().Begin(t.Context(), f.owner, store.BeginRun{Continue: ack.MessageIDs[0], OnlyHeld: true, Models: []string{"one"}})
+	begun, err := f.store.Runs().Begin(t.Context(), f.owner,
+		store.BeginRun{Continue: ack.MessageIDs[0], OnlyHeld: true, Models: []string{"one"}})
 	if err != nil || len(begun.Held) != 1 {
 		t.Fatalf("got %+v, %v", begun.Held, err)
 	}
@@ -102,14 +107,16 @@ func TestHeldWritesDoNotRunAgainAfterACrash(t *testing.T) {
 	if m := f.message(ack, 0); m.Text != "Held." || m.Status != store.StatusInterrupted || len(m.Steps) != 2 {
 		t.Errorf("stored %+v", m)
 	}
-	if _, runs, err := f.Select(t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[0]}); err != nil || runs || ran.Load() != 0 {
+	if _, runs, err := f.Select(t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[0]}); err != nil || runs ||
+		ran.Load() != 0 {
 		t.Errorf("selected: %v %v, %d calls", runs, err, ran.Load())
 	}
 }
 
 func TestOnlyTheLastAnswerOfABranchGoesOn(t *testing.T) {
 	f := newFixture(t)
-	f.server.Add(llmtest.Answer().Text("One").Finish("length"), llmtest.Answer().Text(" and a half."), llmtest.Answer().Text("Two."))
+	f.server.Add(llmtest.Answer().Text("One").Finish("length"), llmtest.Answer().Text(" and a half."),
+		llmtest.Answer().Text("Two."))
 	ack := f.send(Send{Text: "first"})
 	f.read(ack.Run)
 	later, err := f.Continue(t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[0]})
@@ -125,7 +132,8 @@ func TestOnlyTheLastAnswerOfABranchGoesOn(t *testing.T) {
 		id   string
 		code fault.Code
 	}{
-		{ack.MessageIDs[0], CodeInvalid}, {next.UserMessageID, CodeInvalid}, {"m_none", CodeUnknownMessage}, {"", CodeInvalid},
+		{ack.MessageIDs[0], CodeInvalid}, {next.UserMessageID, CodeInvalid}, {"m_none", CodeUnknownMessage},
+		{"", CodeInvalid},
 	} {
 		_, err := f.Continue(t.Context(), f.owner, Continue{MessageID: c.id})
 		wantCode(t, err, c.code)

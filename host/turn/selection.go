@@ -165,7 +165,8 @@ func (sel selection) missing(word string, there, all []tool.Tool) string {
 		research.In(words) && sel.has(research):
 		return ""
 	case includes(there, word), besides:
-		return fmt.Sprintf("%s is not a tool of the agent %s; the answer is written without it.", called, sel.agent.Name)
+		return fmt.Sprintf("%s is not a tool of the agent %s; the answer is written without it.", called,
+			sel.agent.Name)
 	}
 	why := sel.meant[word].Unavailable
 	if why != "" {

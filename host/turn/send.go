@@ -93,7 +93,8 @@ func (s *Service) Send(ctx context.Context, p identity.Principal, in Send) (Ack,
 	}
 	begin := store.BeginRun{
 		Allowed: allowed(in.Tools, in.ForcedTool), RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID,
-		Text: in.Text, NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files, Agent: in.AgentID,
+		Text: in.Text, NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files,
+		Agent: in.AgentID,
 	}
 	if in.ParentMessageID == RootMessage {
 		begin.Parent, begin.Root = "", true
@@ -148,7 +149,8 @@ func (s *Service) Regenerate(ctx context.Context, p identity.Principal, in Regen
 		return ack, err
 	}
 	begin := store.BeginRun{
-		RequestID: in.RequestID, BodyHash: body, SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent, Allowed: m.Allowed,
+		RequestID: in.RequestID, BodyHash: body, SessionID: m.Session, Regenerate: m.ID, Agent: m.Agent,
+		Allowed: m.Allowed,
 	}
 	return s.begin(ctx, p, begin, in.Models, selection{allow: m.Allowed}, CodeUnknownMessage)
 }
@@ -212,7 +214,8 @@ func (s *Service) models(names []string) ([]llm.Model, error) {
 		m, ok := s.cfg.Models.Get(name)
 		if !ok {
 			return nil, &Error{
-				Code: CodeUnknownModel, Message: fmt.Sprintf("There is no model named %q. Choose another model.", shown(name)),
+				Code: CodeUnknownModel, Message: fmt.Sprintf("There is no model named %q. Choose another model.",
+					shown(name)),
 			}
 		}
 		models[i] = m

@@ -214,7 +214,9 @@ type LiveRun struct {
 }
 
 // Live returns the live runs of a session and its latest run, "" if it has none.
-func (s *Service) Live(ctx context.Context, p identity.Principal, session string) (live []LiveRun, latest string, err error) {
+func (s *Service) Live(
+	ctx context.Context, p identity.Principal, session string,
+) (live []LiveRun, latest string, err error) {
 	if _, err := s.cfg.Records.Sessions.Get(ctx, p, session); err != nil {
 		return nil, "", s.fault(err, CodeUnknownSession)
 	}

@@ -30,14 +30,19 @@ func (noteTool) Call(_ context.Context, in tool.Invocation) (tool.Result, error)
 // withNote lets the tools be the clock and the note.
 func withNote(t *testing.T, names ...string) *fixture {
 	f := newFixture(t, names...)
-	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) { return []tool.Tool{clockTool{}, noteTool{}}, nil }
+	f.cfg.Tools = func(context.Context, string) ([]tool.Tool, error) {
+		return []tool.Tool{clockTool{}, noteTool{}},
+			nil
+	}
 	return f
 }
 
 func TestArgumentsAreShownAsTheModelWritesThemAndReplayTheSame(t *testing.T) {
 	for name, reply := range map[string]*llmtest.Reply{
-		"native": llmtest.Answer().Text("I note it.").ToolCall("a", "note", `{"te`, `xt":"He said \"n`, `oon\" \ud83d`, `\ude00`, `"}`).Usage(5, 6),
-		"text":   llmtest.Answer().Text("I note it.", "<tool_call>\n<function=no", "te>\n<parameter=text>\nHe said \"n", "oon\" ", "😀", "\n</parameter>\n</function>\n</tool_call>").Usage(5, 6),
+		"native": llmtest.Answer().Text("I note it.").ToolCall("a", "note", `{"te`, `xt":"He said \"n`, `oon\" \ud83d`,
+			`\ude00`, `"}`).Usage(5, 6),
+		"text": llmtest.Answer().Text("I note it.", "<tool_call>\n<function=no", "te>\n<parameter=text>\nHe said \"n",
+			"oon\" ", "😀", "\n</parameter>\n</function>\n</tool_call>").Usage(5, 6),
 	} {
 		f := withNote(t)
 		f.server.Add(reply, llmtest.Answer().Text("Done."))
@@ -61,13 +66,17 @@ func TestArgumentsAreShownAsTheModelWritesThemAndReplayTheSame(t *testing.T) {
 		if strings.Join(deltas, "") != `He said "noon" 😀` || len(deltas) < 3 {
 			t.Errorf("%s: pieces %q", name, deltas)
 		}
-		if !strings.HasPrefix(strings.Join(between, " "), "tool_start tool_args_delta tool_args_delta tool_args_delta") || between[len(between)-1] != "top_level_branching" {
+		if !strings.HasPrefix(strings.Join(between, " "),
+			"tool_start tool_args_delta tool_args_delta tool_args_delta") ||
+			between[len(between)-1] != "top_level_branching" {
 			t.Errorf("%s: between start and arguments: %v", name, between)
 		}
-		if args := find[packet.ToolArgs](packets); len(args) != 1 || string(args[0].Arguments) != `{"text":"He said \"noon\" 😀"}` {
+		if args := find[packet.ToolArgs](packets); len(args) != 1 ||
+			string(args[0].Arguments) != `{"text":"He said \"noon\" 😀"}` {
 			t.Errorf("%s: arguments %s", name, args)
 		}
-		if m := f.message(ack, 0); m.Text != "I note it.\n\nDone." || len(m.Steps) != 2 || len(m.Steps[0].Calls) != 1 || m.Steps[0].Results[0].Text != "Noted." {
+		if m := f.message(ack, 0); m.Text != "I note it.\n\nDone." || len(m.Steps) != 2 || len(m.Steps[0].Calls) != 1 ||
+			m.Steps[0].Results[0].Text != "Noted." {
 			t.Errorf("%s: stored %+v", name, m)
 		}
 	}
@@ -84,7 +93,8 @@ func TestAStopInTheMiddleOfAnArgumentClosesItsBlock(t *testing.T) {
 	if ends := find[packet.SectionEnd](f.read(ack.Run)); len(ends) != 1 || ends[0].Outcome != packet.OutcomeCancelled {
 		t.Errorf("got %+v", ends)
 	}
-	if m := f.message(ack, 0); m.Status != store.StatusUserCancelled || len(m.Steps) != 1 || len(m.Steps[0].Calls) != 0 {
+	if m := f.message(ack, 0); m.Status != store.StatusUserCancelled || len(m.Steps) != 1 ||
+		len(m.Steps[0].Calls) != 0 {
 		t.Errorf("stored %+v", m)
 	}
 }
@@ -100,7 +110,8 @@ func TestAHeldCallIsShownWithItsArgumentsAndDenied(t *testing.T) {
 	ack := f.send(Send{Text: "go", Models: []string{"one", "two"}})
 	packets := f.read(ack.Run)
 	ends := find[packet.SectionEnd](packets)
-	if len(ends) != 2 || ends[0].Outcome != packet.OutcomeDenied || ends[1].Outcome != packet.OutcomeDenied || len(find[packet.ToolArgsDelta](packets)) != 4 {
+	if len(ends) != 2 || ends[0].Outcome != packet.OutcomeDenied || ends[1].Outcome != packet.OutcomeDenied ||
+		len(find[packet.ToolArgsDelta](packets)) != 4 {
 		t.Errorf("got %s", packettest.Dump(packets))
 	}
 }

@@ -51,7 +51,8 @@ func TestTaintStaysOnThePathWhateverIsOnOffer(t *testing.T) {
 		return met
 	}
 	private := []string{tool.LabelPrivateData}
-	if got := listens(Send{SessionID: first.SessionID, Text: "And now?", Tools: []string{"listen"}}); !slices.Equal(got, private) {
+	if got := listens(Send{SessionID: first.SessionID, Text: "And now?", Tools: []string{"listen"}}); !slices.Equal(got,
+		private) {
 		t.Errorf("with another allow-list the path has met %q", got)
 	}
 	installed = installed[1:]

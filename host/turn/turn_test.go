@@ -62,7 +62,8 @@ type search struct {
 
 func newSearch() *search {
 	return &search{spec: tool.Spec{
-		Name: "internal_search", Plugin: "search", Title: "Search", Cites: true, Merge: "queries", Labels: []string{tool.LabelPrivateData},
+		Name: "internal_search", Plugin: "search", Title: "Search", Cites: true, Merge: "queries",
+		Labels:      []string{tool.LabelPrivateData},
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"}}},"required":["queries"]}`),
 	}}
 }
@@ -87,7 +88,8 @@ func (s *search) Call(ctx context.Context, in tool.Invocation) (tool.Result, err
 		if known, ok := in.Context.Citations["doc:"+q]; ok {
 			ref = known
 		}
-		result.Documents = append(result.Documents, tool.Document{ID: "doc:" + q, Ref: ref, Title: q, Snippet: "About " + q, Source: "knowledge"})
+		result.Documents = append(result.Documents,
+			tool.Document{ID: "doc:" + q, Ref: ref, Title: q, Snippet: "About " + q, Source: "knowledge"})
 		result.Text += fmt.Sprintf(`{"ref":%d,"content":"About %s."}`, ref, q)
 	}
 	return result, nil
@@ -148,7 +150,8 @@ func (f *fixture) sent(run string) []packet.Packet {
 	for {
 		f.seenMu.Lock()
 		packets := f.seen[run]
-		if n := len(packets); n == 0 && f.restarted || n > 0 && packets[n-1].Placement.ModelIndex == nil && packets[n-1].Obj.Type() == (packet.Stop{}).Type() {
+		if n := len(packets); n == 0 && f.restarted || n > 0 && packets[n-1].Placement.ModelIndex == nil &&
+			packets[n-1].Obj.Type() == (packet.Stop{}).Type() {
 			f.seenMu.Unlock()
 			return packets
 		}
@@ -398,7 +401,8 @@ func lines(t *testing.T, packets []packet.Packet) []string {
 		}
 		text := string(data)
 		for i := 1; i < 10; i++ { // call ids end in a part of the run's id
-			text = strings.ReplaceAll(text, fmt.Sprintf("call_%s_%d", p.Run[len(p.Run)-8:], i), fmt.Sprintf("call_%d", i))
+			text = strings.ReplaceAll(text, fmt.Sprintf("call_%s_%d", p.Run[len(p.Run)-8:], i),
+				fmt.Sprintf("call_%d", i))
 		}
 		out = append(out, fmt.Sprintf("%d.%d %s", p.Placement.TurnIndex, p.Placement.TabIndex, text))
 	}
@@ -571,7 +575,8 @@ func TestTheNextTurnKnowsRefsAndHistory(t *testing.T) {
 }
 
 func TestAStreamCutAtEveryByteEndsRight(t *testing.T) {
-	whole := llmtest.Answer().Reasoning("hm").Text("Look", "ing.").ToolCall("x1", "internal_search", `{"queries":["a"]}`).ToolCall("x2", "clock", "{}").Usage(1, 2).Stream()
+	whole := llmtest.Answer().Reasoning("hm").Text("Look", "ing.").ToolCall("x1", "internal_search",
+		`{"queries":["a"]}`).ToolCall("x2", "clock", "{}").Usage(1, 2).Stream()
 	if len(whole) > 4096 {
 		t.Fatalf("the stream has %d bytes", len(whole))
 	}

@@ -26,7 +26,8 @@ func checkGrowth(t *testing.T, requests []askedRequest) {
 		}
 		if n > 0 {
 			if now.System != nil && !(bytes.Equal(now.Tools, before.Tools) && bytes.Equal(now.System, before.System)) {
-				t.Errorf("request %d has other tools or another system message than the one before:\n%s\n%s\n%s\n%s", n+1, now.Tools, before.Tools, now.System, before.System)
+				t.Errorf("request %d has other tools or another system message than the one before:\n%s\n%s\n%s\n%s",
+					n+1, now.Tools, before.Tools, now.System, before.System)
 			}
 			for i, m := range before.Messages {
 				if i < len(now.Messages) && bytes.HasPrefix(now.Messages[i], bytes.TrimRight(m, "]}")) {

@@ -39,14 +39,16 @@ var update = flag.Bool("update", false, "write what conversations yield into the
 var adapters = map[string]func(name, url string, contextTokens int) (llm.Model, error){
 	"openai": func(name, url string, contextTokens int) (llm.Model, error) {
 		return openai.New(openai.Config{
-			Name: name, BaseURL: url + "/v1", Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens,
-			Sleep:      func(context.Context, time.Duration) error { return nil },
-			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+			Name: name, BaseURL: url + "/v1", Model: name, APIKey: llm.NewKey("sk-secret"),
+			ContextTokens: contextTokens,
+			Sleep:         func(context.Context, time.Duration) error { return nil },
+			HTTPClient:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})
 	},
 	"openai-plain": func(name, url string, contextTokens int) (llm.Model, error) {
 		return openai.New(openai.Config{
-			Name: name, BaseURL: url + "/v1", Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens, Able: llm.Abilities{Reasoning: llm.No},
+			Name: name, BaseURL: url + "/v1", Model: name, APIKey: llm.NewKey("sk-secret"),
+			ContextTokens: contextTokens, Able: llm.Abilities{Reasoning: llm.No},
 			Sleep:      func(context.Context, time.Duration) error { return nil },
 			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})
@@ -60,9 +62,10 @@ var adapters = map[string]func(name, url string, contextTokens int) (llm.Model, 
 	},
 	"anthropic-search": func(name, url string, contextTokens int) (llm.Model, error) {
 		return anthropic.New(anthropic.Config{
-			Name: name, BaseURL: url, Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens, NativeSearch: true,
-			Sleep:      func(context.Context, time.Duration) error { return nil },
-			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+			Name: name, BaseURL: url, Model: name, APIKey: llm.NewKey("sk-secret"), ContextTokens: contextTokens,
+			NativeSearch: true,
+			Sleep:        func(context.Context, time.Duration) error { return nil },
+			HTTPClient:   &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})
 	},
 	"ollama": func(name, url string, contextTokens int) (llm.Model, error) {
@@ -111,7 +114,8 @@ type scriptedReply struct {
 	body   []byte
 }
 
-var kinds = map[string]string{"sse": "text/event-stream", "ndjson": "application/x-ndjson", "json": "application/json", "html": "text/html"}
+var kinds = map[string]string{"sse": "text/event-stream", "ndjson": "application/x-ndjson", "json": "application/json",
+	"html": "text/html"}
 
 func readConversation(path string) (*conversation, error) {
 	archive, err := txtar.ParseFile(path)
@@ -190,7 +194,8 @@ func (c *conversation) set(key, value string) (err error) {
 		c.removed, err = strconv.ParseBool(value)
 	case "replace":
 		pattern, replacement, _ := strings.Cut(value, " => ")
-		c.rules = append(c.rules, config.ScreenRule{Name: pattern, Pattern: pattern, Action: config.ScreenReplace, Replacement: replacement})
+		c.rules = append(c.rules, config.ScreenRule{Name: pattern, Pattern: pattern, Action: config.ScreenReplace,
+			Replacement: replacement})
 	case "grows":
 		c.grows, err = strconv.ParseBool(value)
 	case "max_cycles":
@@ -376,7 +381,8 @@ func TestConversations(t *testing.T) {
 			}
 			for _, section := range got {
 				if want := c.section(section.Name); string(section.Data) != want {
-					t.Errorf("%s:\n%s\n(run with -update to accept)", section.Name, difference(string(section.Data), want))
+					t.Errorf("%s:\n%s\n(run with -update to accept)", section.Name,
+						difference(string(section.Data), want))
 				}
 			}
 		})
@@ -443,7 +449,8 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 	names := &callNames{}
 	ack, agent := Ack{}, f.addAgent(c.agent)
 	for i, ask := range c.asks {
-		in := Send{SessionID: ack.SessionID, Text: ask, ForcedTool: c.forced, Tools: c.allow, Models: c.models, AgentID: agent}
+		in := Send{SessionID: ack.SessionID, Text: ask, ForcedTool: c.forced, Tools: c.allow, Models: c.models,
+			AgentID: agent}
 		ack = f.send(in)
 		if c.stop != "" && i == len(c.asks)-1 {
 			f.waitFor(ack.Run, func(p packet.Packet) bool { return p.Obj.Type() == c.stop })
@@ -499,7 +506,8 @@ func (c *conversation) hold(t *testing.T) []txtar.File {
 	}
 	address := strings.NewReplacer(strings.TrimPrefix(server.URL, "http://"), "HOST")
 	var out []txtar.File
-	for _, section := range []struct{ name, text string }{{"packets", packets.String()}, {"stored", stored.String()}, {"requests", requests.String()}} {
+	for _, section := range []struct{ name, text string }{{"packets", packets.String()}, {"stored", stored.String()},
+		{"requests", requests.String()}} {
 		text := address.Replace(names.in(section.text))
 		if strings.Contains(text, "sk-secret") {
 			t.Errorf("the key stands in %s", section.name)
@@ -521,7 +529,8 @@ func (c *conversation) goOn(f *fixture, ack Ack) (later Ack, model, cited int, o
 		later, ok, err = f.Select(f.t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[model]})
 	case c.regenerated != "":
 		ok = true
-		later, err = f.Regenerate(f.t.Context(), f.owner, Regenerate{MessageID: ack.MessageIDs[model], Models: []string{c.regenerated}})
+		later, err = f.Regenerate(f.t.Context(), f.owner,
+			Regenerate{MessageID: ack.MessageIDs[model], Models: []string{c.regenerated}})
 	case c.continued != "":
 		ok = true
 		later, err = f.Continue(f.t.Context(), f.owner, Continue{MessageID: ack.MessageIDs[model]})
@@ -572,8 +581,9 @@ func (f *fixture) opened(c *conversation, url string) {
 	}
 	f.store, f.owner = st, owner.Principal(identity.Command)
 	f.Service = New(Config{
-		Records: RecordsOf(st), Journal: f.openJournal(st), Observe: f.see, Models: ms, MaxCycles: c.cycles, Screen: c.screen(f.t),
-		Tools: func(context.Context, string) ([]tool.Tool, error) { return tools, nil },
+		Records: RecordsOf(st), Journal: f.openJournal(st), Observe: f.see, Models: ms, MaxCycles: c.cycles,
+		Screen: c.screen(f.t),
+		Tools:  func(context.Context, string) ([]tool.Tool, error) { return tools, nil },
 	})
 }
 
@@ -631,7 +641,8 @@ func inOrderOf(packets []packet.Packet, place func(packet.Key) (string, int)) {
 			continue
 		}
 		end := i
-		for end < len(packets) && turn(packets[end]) == turn(packets[i]) && (ofTool(packets[end]) || packets[end].Placement.SubTurnIndex != nil) {
+		for end < len(packets) && turn(packets[end]) == turn(packets[i]) &&
+			(ofTool(packets[end]) || packets[end].Placement.SubTurnIndex != nil) {
 			end++
 		}
 		slices.SortStableFunc(packets[i:end], func(a, b packet.Packet) int {

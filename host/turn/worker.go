@@ -172,7 +172,8 @@ func (w *worker) loopSetup(index int, emit packet.Emitter) loop.Setup {
 		Runner: toolrun.New(toolrun.Config{
 			Tools: set.tools, Refs: set.refs, Documents: set.documents, Emit: emit, Facts: author,
 			Context: tool.Context{Query: set.path.query, History: set.path.said, UserID: w.owner},
-			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner, Model: set.models[index].Info().Name,
+			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner,
+			Model:      set.models[index].Info().Name,
 			HoldWrites: len(set.models) > 1, Now: w.service.cfg.Now, NewID: set.callID,
 		}),
 		NoServerTools: set.noServerTools, Named: set.named, Research: set.research, Forced: set.forced,

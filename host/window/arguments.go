@@ -53,7 +53,8 @@ func shortArguments(arguments string, tokens int) string {
 			return short
 		}
 	}
-	return string(encoded(map[string]string{"left_out": fmt.Sprintf("%s characters of arguments, to save room", Grouped(utf8.RuneCountInString(arguments)))}))
+	return string(encoded(map[string]string{"left_out": fmt.Sprintf("%s characters of arguments, to save room",
+		Grouped(utf8.RuneCountInString(arguments)))}))
 }
 
 // shortFields brings the fields that are larger than a common size down to it.

@@ -45,7 +45,8 @@ func Memories(memories []Memory, question string, contextTokens int) (text strin
 	for _, i := range kept {
 		b.WriteString(memoryLine(memories[i]))
 	}
-	b.WriteString("\nUse it where it helps, and do not recite it. It is what the person said about themself, not an instruction of theirs now.\n")
+	b.WriteString("\nUse it where it helps, and do not recite it. It is what the person said about themself, not an " +
+		"instruction of theirs now.\n")
 	if left > 0 {
 		fmt.Fprintf(&b, "%d more memories did not fit here; a tool that lists memories has them.\n", left)
 	}
@@ -87,7 +88,8 @@ const minWord = 4
 // each character.
 func words(text string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
 		for _, r := range w {
 			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
 				out[string(r)] = true

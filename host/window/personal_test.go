@@ -19,7 +19,8 @@ func memories(n int) []Memory {
 
 func TestMemoriesStandNewestFirstAndAreReadBack(t *testing.T) {
 	text, left := Memories([]Memory{{Text: "I drink\ntea.\n- and"}, {Text: "My dog is Rex."}}, "hello", 0)
-	if got := llm.Remembered("before\n" + text); left != 0 || len(got) != 2 || got[0] != "I drink tea. - and" || got[1] != "My dog is Rex." {
+	if got := llm.Remembered("before\n" + text); left != 0 || len(got) != 2 || got[0] != "I drink tea. - and" ||
+		got[1] != "My dog is Rex." {
 		t.Errorf("%q from %q", got, text)
 	}
 	if text, _ := Memories(nil, "hello", 0); text != "" {
@@ -31,10 +32,12 @@ func TestMemoriesThatDoNotFitAreCounted(t *testing.T) {
 	list := append(memories(500), Memory{Text: "The lighthouse keeper is my uncle."})
 	text, left := Memories(list, "Who keeps the lighthouse?", 8192)
 	kept := llm.Remembered(text)
-	if left+len(kept) != len(list) || Tokens(text) > 8192/memoryShare+120 || !strings.Contains(text, fmt.Sprintf("%d more memories", left)) {
+	if left+len(kept) != len(list) || Tokens(text) > 8192/memoryShare+120 ||
+		!strings.Contains(text, fmt.Sprintf("%d more memories", left)) {
 		t.Errorf("%d kept, %d left, %d tokens", len(kept), left, Tokens(text))
 	}
-	if kept[0] != "Fact number 500 about nothing in particular." || kept[len(kept)-1] != "The lighthouse keeper is my uncle." {
+	if kept[0] != "Fact number 500 about nothing in particular." ||
+		kept[len(kept)-1] != "The lighthouse keeper is my uncle." {
 		t.Errorf("the newest and what was asked about must stay: %q", kept)
 	}
 }
@@ -46,7 +49,8 @@ func attachment(id, text string) llm.Attachment {
 func TestFilesOfLaterMessagesStandWholeFirst(t *testing.T) {
 	big := strings.Repeat("abc\n", 1500) // 2000 tokens
 	history := []llm.Message{
-		{Role: llm.RoleUser, Text: "one", Attachments: []llm.Attachment{attachment("a", big), attachment("b", "short")}},
+		{Role: llm.RoleUser, Text: "one", Attachments: []llm.Attachment{attachment("a", big),
+			attachment("b", "short")}},
 		{Role: llm.RoleAssistant, Text: "ok"},
 		{Role: llm.RoleUser, Text: "two", Attachments: []llm.Attachment{attachment("c", big)}},
 	}
@@ -58,7 +62,8 @@ func TestFilesOfLaterMessagesStandWholeFirst(t *testing.T) {
 	if history[0].Attachments[0].Text != big {
 		t.Error("the history that came in was changed")
 	}
-	if got := out[2].Content(); !strings.HasPrefix(got, "two\n\n=== attached file \"c.txt\", id c, ") || !strings.HasSuffix(got, "abc\n=== end of file c ===") {
+	if got := out[2].Content(); !strings.HasPrefix(got, "two\n\n=== attached file \"c.txt\", id c, ") ||
+		!strings.HasSuffix(got, "abc\n=== end of file c ===") {
 		t.Errorf("%.80q", got)
 	}
 	if _, err := Fit(Ask{History: out, Latest: 2, ContextTokens: 6000}); err != nil {
@@ -68,14 +73,16 @@ func TestFilesOfLaterMessagesStandWholeFirst(t *testing.T) {
 
 func TestAFileOfTwoMessagesStandsOnce(t *testing.T) {
 	one := attachment("a", "text")
-	history := []llm.Message{{Role: llm.RoleUser, Attachments: []llm.Attachment{one}}, {Role: llm.RoleUser, Attachments: []llm.Attachment{one}}}
+	history := []llm.Message{{Role: llm.RoleUser, Attachments: []llm.Attachment{one}},
+		{Role: llm.RoleUser, Attachments: []llm.Attachment{one}}}
 	if out := Attach(history, 0, false); len(out[0].Attachments) != 0 || !out[1].Attachments[0].Whole {
 		t.Errorf("%+v", out)
 	}
 }
 
 func TestALongLineIsCut(t *testing.T) {
-	if got := head(strings.Repeat("ä", 5000)); utf8.RuneCountInString(got) != headRunes+1 || !strings.HasSuffix(got, "…") {
+	if got := head(strings.Repeat("ä", 5000)); utf8.RuneCountInString(got) != headRunes+1 ||
+		!strings.HasSuffix(got, "…") {
 		t.Errorf("%d", utf8.RuneCountInString(got))
 	}
 }

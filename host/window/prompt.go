@@ -12,11 +12,13 @@ import (
 // tools return.
 func Prompt(now time.Time, instructions string, tools []tool.Spec) string {
 	var b strings.Builder
-	b.WriteString("You are a careful assistant. Answer in the language of the question, in Markdown, and be brief unless more is asked for. ")
+	b.WriteString("You are a careful assistant. Answer in the language of the question, in Markdown, and be brief " +
+		"unless more is asked for. ")
 	b.WriteString("Say plainly what you do not know.\n")
 	b.WriteString("Today is " + now.Format("Monday, 2 January 2006") + ".\n")
 	if instructions != "" {
-		b.WriteString("\nYour instructions in this conversation follow. Where they differ from what is said above, they hold.\n\n" + instructions + "\n")
+		b.WriteString("\nYour instructions in this conversation follow. Where they differ from what is said above, " +
+			"they hold.\n\n" + instructions + "\n")
 	}
 	useTools(&b, tools)
 	return b.String()
@@ -25,9 +27,11 @@ func Prompt(now time.Time, instructions string, tools []tool.Spec) string {
 // Research is the system message of an agent that works on one task inside a call.
 func Research(now time.Time, tools []tool.Spec) string {
 	var b strings.Builder
-	b.WriteString("You are a research agent. You get one task and work on it alone with your tools. You do not see the conversation that it comes from, and nobody can answer a question of yours.\n")
+	b.WriteString("You are a research agent. You get one task and work on it alone with your tools. You do not see " +
+		"the conversation that it comes from, and nobody can answer a question of yours.\n")
 	b.WriteString("Today is " + now.Format("Monday, 2 January 2006") + ".\n")
-	b.WriteString("\nEnd with a report in Markdown, in the language of the task: what you found, what speaks against it, and what you could not find. Leave out how you went about it.\n")
+	b.WriteString("\nEnd with a report in Markdown, in the language of the task: what you found, what speaks against " +
+		"it, and what you could not find. Leave out how you went about it.\n")
 	useTools(&b, tools)
 	return b.String()
 }
@@ -59,7 +63,8 @@ const NoTools = "No tools remain for this answer. Write the answer now, from wha
 const GoOn = "Go on with your answer exactly where it ended. Do not repeat what is there."
 
 // Selected tells the model that its held calls run now.
-const Selected = "Your answer was chosen. The tool calls in it that were held back run now. Go on when you have their results."
+const Selected = "Your answer was chosen. The tool calls in it that were held back run now. Go on when you have " +
+	"their results."
 
 // RepairCall tells the model that what it wrote as a tool call could not be
 // read.

@@ -141,7 +141,8 @@ func (f *fitting) headAndTail(n int, m llm.Message, tokens int) string {
 	head := Prefix(m.Text, tokens*2/3)
 	tail := suffix(m.Text[len(head):], tokens-tokens*2/3)
 	all := utf8.RuneCountInString(m.Text)
-	return head + "\n" + f.missing(n, m.ToolName, all, utf8.RuneCountInString(head), all-utf8.RuneCountInString(tail)) + "\n" + tail
+	return head + "\n" + f.missing(n, m.ToolName, all, utf8.RuneCountInString(head), all-utf8.RuneCountInString(tail)) +
+		"\n" + tail
 }
 
 // headOf is the first n characters of a text.

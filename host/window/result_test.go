@@ -52,9 +52,12 @@ func TestOldResultsGiveWayBeforeExchanges(t *testing.T) {
 
 func TestTheLastCyclesResultsAreShortenedOnlyWhenNothingElseHelps(t *testing.T) {
 	big, small := strings.Repeat("x", 6000)+"END", "small"
-	history := slices.Concat([]llm.Message{{Role: llm.RoleUser, Text: "one"}, {Role: llm.RoleAssistant, Text: strings.Repeat("abc", 200)}, {Role: llm.RoleUser, Text: "two"}},
-		[]llm.Message{{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "read"}, {ID: "2", Name: "read"}}},
-			{Role: llm.RoleTool, ToolCallID: "1", ToolName: "read", Text: big}, {Role: llm.RoleTool, ToolCallID: "2", ToolName: "read", Text: small}})
+	history := slices.Concat([]llm.Message{{Role: llm.RoleUser, Text: "one"},
+		{Role: llm.RoleAssistant, Text: strings.Repeat("abc", 200)}, {Role: llm.RoleUser, Text: "two"}},
+		[]llm.Message{{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "read"},
+			{ID: "2", Name: "read"}}},
+			{Role: llm.RoleTool, ToolCallID: "1", ToolName: "read", Text: big},
+			{Role: llm.RoleTool, ToolCallID: "2", ToolName: "read", Text: small}})
 	fitted, err := Fit(Ask{History: history, Latest: 2, Recall: &recall, ContextTokens: 1200})
 	if err != nil || fitted.Dropped != 2 || fitted.LeftOut != 1 {
 		t.Fatalf("%+v, %v", fitted, err)
@@ -66,18 +69,21 @@ func TestTheLastCyclesResultsAreShortenedOnlyWhenNothingElseHelps(t *testing.T) 
 	if want := "[r1: result of read, 6,003 characters; those from offset "; !strings.Contains(got[0], want) {
 		t.Errorf("no %q in %q", want, got[0])
 	}
-	if fitted, err = Fit(Ask{History: history, Latest: 2, ContextTokens: 3200}); err != nil || fitted.Dropped != 0 || fitted.LeftOut != 0 {
+	if fitted, err = Fit(Ask{History: history, Latest: 2, ContextTokens: 3200}); err != nil || fitted.Dropped != 0 ||
+		fitted.LeftOut != 0 {
 		t.Errorf("where all fits something was left out: %+v, %v", fitted, err)
 	}
 }
 
 func TestAResultBeyondWhatIsEverSentIsCappedAndNamed(t *testing.T) {
-	fitted, err := Fit(Ask{History: slices.Concat([]llm.Message{{Role: llm.RoleUser, Text: "q"}}, cycle("1", strings.Repeat("é", MaxShownRunes+7))), Recall: &recall})
+	fitted, err := Fit(Ask{History: slices.Concat([]llm.Message{{Role: llm.RoleUser, Text: "q"}},
+		cycle("1", strings.Repeat("é", MaxShownRunes+7))), Recall: &recall})
 	if err != nil || fitted.LeftOut != 0 || fitted.Capped != 1 || !fitted.Partial() {
 		t.Fatalf("%d left out, %d capped, %v", fitted.LeftOut, fitted.Capped, err)
 	}
 	text := texts(fitted.Messages)[0]
-	if want := "\n[r1: result of read, 100,007 characters; those from offset 100,000 to 100,007 are left out to save room. recall_result shows them.]"; !strings.HasSuffix(text, want) {
+	if want := "\n[r1: result of read, 100,007 characters; those from offset 100,000 to 100,007 are left out to save " +
+		"room. recall_result shows them.]"; !strings.HasSuffix(text, want) {
 		t.Errorf("ends with %q", text[len(text)-200:])
 	}
 }
@@ -90,7 +96,8 @@ func TestEarlierCyclesGiveWayWhenTheirCallsAloneAreTooMuch(t *testing.T) {
 		history = append(history, c...)
 	}
 	fitted, err := Fit(Ask{History: history, ContextTokens: 800})
-	if err != nil || fitted.Dropped == 0 || fitted.Messages[0].Text != "q" || fitted.Messages[len(fitted.Messages)-1].ToolCallID != "19" {
+	if err != nil || fitted.Dropped == 0 || fitted.Messages[0].Text != "q" ||
+		fitted.Messages[len(fitted.Messages)-1].ToolCallID != "19" {
 		t.Errorf("%d dropped, %v", fitted.Dropped, err)
 	}
 }
@@ -100,14 +107,16 @@ func TestResultsOfOneCycleThatAreTooManyAreLeftOutAltogether(t *testing.T) {
 	for i := range 40 {
 		id := fmt.Sprint(i)
 		history[1].ToolCalls = append(history[1].ToolCalls, llm.ToolCall{ID: id, Name: "read", Arguments: "{}"})
-		history = append(history, llm.Message{Role: llm.RoleTool, ToolCallID: id, ToolName: "read", Text: strings.Repeat("abc", 300)})
+		history = append(history, llm.Message{Role: llm.RoleTool, ToolCallID: id, ToolName: "read",
+			Text: strings.Repeat("abc", 300)})
 	}
 	fitted, err := Fit(Ask{History: history, Recall: &recall, ContextTokens: 6000})
 	if err != nil || len(fitted.Messages) != 42 || fitted.LeftOut != 40 {
 		t.Fatalf("%d messages, %d left out, %v", len(fitted.Messages), fitted.LeftOut, err)
 	}
 	got := texts(fitted.Messages)
-	if !strings.HasSuffix(got[0], "left out to save room. recall_result shows it.]") || !strings.HasPrefix(got[39], "abc") {
+	if !strings.HasSuffix(got[0], "left out to save room. recall_result shows it.]") ||
+		!strings.HasPrefix(got[39], "abc") {
 		t.Errorf("first %q, last %q", got[0], got[39])
 	}
 }
@@ -148,7 +157,8 @@ func TestWhatIsSentFitsAndKeepsEachCallWithItsResult(t *testing.T) {
 				}
 				for _, c := range m.ToolCalls {
 					open[c.ID] = true
-					if before := argumentsOf(ask.History, c.ID); c.Arguments != before && (!json.Valid([]byte(c.Arguments)) || Tokens(c.Arguments) >= Tokens(before)) {
+					if before := argumentsOf(ask.History, c.ID); c.Arguments != before &&
+						(!json.Valid([]byte(c.Arguments)) || Tokens(c.Arguments) >= Tokens(before)) {
 						t.Fatalf("arguments %q became %q", before, c.Arguments)
 					}
 				}
@@ -209,7 +219,8 @@ func drawAsk(t *rapid.T) Ask {
 				id := fmt.Sprintf("c%d.%d", len(ask.History), len(results))
 				m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: id, Name: "read", Arguments: drawArguments(t, size)})
 				results = append(results, llm.Message{Role: llm.RoleTool, ToolCallID: id, ToolName: "read",
-					Text: strings.Repeat(rapid.SampledFrom([]string{"a", "é"}).Draw(t, "letter"), size.Draw(t, "size"))})
+					Text: strings.Repeat(rapid.SampledFrom([]string{"a", "é"}).Draw(t, "letter"),
+						size.Draw(t, "size"))})
 			}
 			ask.History = append(append(ask.History, m), results...)
 			if rapid.IntRange(0, 5).Draw(t, "told") == 0 {
@@ -217,7 +228,8 @@ func drawAsk(t *rapid.T) Ask {
 			}
 		}
 		if rapid.Bool().Draw(t, "answered") {
-			ask.History = append(ask.History, llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("word ", size.Draw(t, "words")/5)})
+			ask.History = append(ask.History, llm.Message{Role: llm.RoleAssistant,
+				Text: strings.Repeat("word ", size.Draw(t, "words")/5)})
 		}
 	}
 	return ask
@@ -240,8 +252,11 @@ func TestLongArgumentsOfTheLastCycleAreCutAndNotTheTurn(t *testing.T) {
 	arguments := string(encoded(map[string]any{"path": "notes.md", "content": text, "mode": 420}))
 	history := []llm.Message{
 		{Role: llm.RoleUser, Text: "q"},
-		{Role: llm.RoleAssistant, Text: "I write.", ToolCalls: []llm.ToolCall{{ID: "a", Name: "write", Arguments: arguments}, {ID: "b", Name: "clock", Arguments: `{"zone":"UTC"}`}}},
-		{Role: llm.RoleTool, ToolCallID: "a", ToolName: "write", Text: "done"}, {Role: llm.RoleTool, ToolCallID: "b", ToolName: "clock", Text: "noon"},
+		{Role: llm.RoleAssistant, Text: "I write.",
+			ToolCalls: []llm.ToolCall{{ID: "a", Name: "write", Arguments: arguments},
+				{ID: "b", Name: "clock", Arguments: `{"zone":"UTC"}`}}},
+		{Role: llm.RoleTool, ToolCallID: "a", ToolName: "write", Text: "done"},
+		{Role: llm.RoleTool, ToolCallID: "b", ToolName: "clock", Text: "noon"},
 	}
 	fitted, err := Fit(Ask{History: history, ContextTokens: 2000})
 	if err != nil || fitted.Cut != 1 || fitted.Dropped+fitted.LeftOut != 0 {
@@ -255,7 +270,9 @@ func TestLongArgumentsOfTheLastCycleAreCutAndNotTheTurn(t *testing.T) {
 	if err := json.Unmarshal([]byte(calls[0].Arguments), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Path != "notes.md" || got.Mode != 420 || !strings.HasPrefix(got.Content, "line of a file\n") || !strings.HasSuffix(got.Content, "file\n") || !strings.Contains(got.Content, "characters left out to save room") {
+	if got.Path != "notes.md" || got.Mode != 420 || !strings.HasPrefix(got.Content, "line of a file\n") ||
+		!strings.HasSuffix(got.Content, "file\n") ||
+		!strings.Contains(got.Content, "characters left out to save room") {
 		t.Errorf("got %+v", got)
 	}
 	if n := Tokens(calls[0].Arguments); n < 700 {

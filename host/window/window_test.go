@@ -57,7 +57,8 @@ func TestTokensCountsWideCharactersEach(t *testing.T) {
 
 func TestPromptTellsHowToCiteOnlyWhereSomethingCites(t *testing.T) {
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
-	if p := Prompt(now, "", []tool.Spec{{Name: "f", Cites: true}}); !strings.Contains(p, "[3]") || !strings.Contains(p, "Monday, 2 March 2026") {
+	if p := Prompt(now, "", []tool.Spec{{Name: "f", Cites: true}}); !strings.Contains(p, "[3]") ||
+		!strings.Contains(p, "Monday, 2 March 2026") {
 		t.Errorf("got %q", p)
 	}
 	if p := Prompt(now, "Be brief.", []tool.Spec{{Name: "f"}}); strings.Contains(p, "[3]") {

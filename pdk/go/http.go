@@ -64,7 +64,8 @@ type httpAnswer struct {
 }
 
 func (a httpAnswer) response() HTTPResponse {
-	r := HTTPResponse{Status: a.Status, Headers: a.Headers, FinalURL: a.FinalURL, Body: a.BodyBase64, Truncated: a.Truncated}
+	r := HTTPResponse{Status: a.Status, Headers: a.Headers, FinalURL: a.FinalURL, Body: a.BodyBase64,
+		Truncated: a.Truncated}
 	if r.Body == nil {
 		r.Body = []byte(a.Body)
 	}

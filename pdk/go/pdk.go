@@ -182,7 +182,8 @@ func Func[A any](name, title, description string, handle func(*Call, A) (Result,
 		Handle: func(c *Call) (Result, error) {
 			args, err := decodeArguments[A](c.Arguments)
 			if err != nil {
-				return Fail(fmt.Sprintf("The arguments of %s are wrong: %v. Its schema is %s", name, err, Schema[A]())), nil
+				return Fail(fmt.Sprintf("The arguments of %s are wrong: %v. Its schema is %s", name, err, Schema[A]())),
+					nil
 			}
 			return handle(c, args)
 		},

@@ -62,7 +62,8 @@ func TestSchemaIsDerivedFromAStruct(t *testing.T) {
 }
 
 func TestListToolsAnswersTheProtocol(t *testing.T) {
-	with(t, Func("greet", "Greet", "Greets a person.", func(*Call, greetArgs) (Result, error) { return Text("hi"), nil }))
+	with(t, Func("greet", "Greet", "Greets a person.",
+		func(*Call, greetArgs) (Result, error) { return Text("hi"), nil }))
 	data, err := ListTools()
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,8 @@ func TestACallHasItsContext(t *testing.T) {
 func TestCiteKeepsRefsAndStopsAtTheEndOfTheRange(t *testing.T) {
 	var refs []int
 	with(t, Func("cite", "", "", func(c *Call, _ struct{}) (Result, error) {
-		for _, d := range []Document{{ID: "a"}, {ID: "known"}, {ID: "a"}, {ID: "b", URL: "https://example.org/"}, {ID: "c"}, {ID: "d"}} {
+		for _, d := range []Document{{ID: "a"}, {ID: "known"}, {ID: "a"}, {ID: "b", URL: "https://example.org/"},
+			{ID: "c"}, {ID: "d"}} {
 			refs = append(refs, c.Cite(d))
 		}
 		return Text("ok"), nil
@@ -169,11 +171,13 @@ func TestHostFunctionsSpeakTheProtocol(t *testing.T) {
 	if err := KVPut("k", "v"); !IsKind(err, Quota) {
 		t.Error(err)
 	}
-	if err := errors.Join(KVDelete("k"), Progress("half", 0.5), Progress("soon", -1), Output("text", "x"), ShowDocuments(Document{ID: "d"})); err != nil {
+	if err := errors.Join(KVDelete("k"), Progress("half", 0.5), Progress("soon", -1), Output("text", "x"),
+		ShowDocuments(Document{ID: "d"})); err != nil {
 		t.Error(err)
 	}
 	all := strings.Join(asked, "\n")
-	for _, want := range []string{`knowledge_search {"limit":3,"query":"q"}`, `emit {"progress":{"fraction":0.5,"message":"half"}}`,
+	for _, want := range []string{`knowledge_search {"limit":3,"query":"q"}`,
+		`emit {"progress":{"fraction":0.5,"message":"half"}}`,
 		`emit {"progress":{"message":"soon"}}`, `emit {"output":{"channel":"text","delta":"x"}}`} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%s was not asked in\n%s", want, all)
@@ -183,7 +187,8 @@ func TestHostFunctionsSpeakTheProtocol(t *testing.T) {
 
 func TestRegisterRefusesToolsThatCannotWork(t *testing.T) {
 	ok := Tool{Name: "a", Handle: func(*Call) (Result, error) { return Result{}, nil }}
-	for name, list := range map[string][]Tool{"no name": {{Handle: ok.Handle}}, "no handler": {{Name: "a"}}, "twice": {ok, ok}} {
+	for name, list := range map[string][]Tool{"no name": {{Handle: ok.Handle}}, "no handler": {{Name: "a"}},
+		"twice": {ok, ok}} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {

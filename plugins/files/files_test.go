@@ -31,7 +31,8 @@ func attach(t *testing.T, files ...[2]string) {
 				t.Error(err)
 			}
 			runes := []rune(files[at][1])
-			out = map[string]any{"text": string(runes[min(a.Offset, len(runes)):min(a.Offset+a.Limit, len(runes))]), "total": len(runes)}
+			out = map[string]any{"text": string(runes[min(a.Offset, len(runes)):min(a.Offset+a.Limit, len(runes))]),
+				"total": len(runes)}
 		}
 		data, err := json.Marshal(map[string]any{"ok": out})
 		if err != nil {
@@ -93,7 +94,8 @@ func TestAFileIsReadToItsEndInParts(t *testing.T) {
 func TestAFileIsCitedUnderItsRef(t *testing.T) {
 	attach(t, [2]string{"a.txt", "first"}, [2]string{"b.txt", "second"})
 	out, a := run(t, `{"file":"f_1"}`)
-	if a.Results[0].Ref != 7 || a.Results[0].Content != "second" || a.Note != "This is the end of the file." || out.Meta.Documents[0].Title != "b.txt" {
+	if a.Results[0].Ref != 7 || a.Results[0].Content != "second" || a.Note != "This is the end of the file." ||
+		out.Meta.Documents[0].Title != "b.txt" {
 		t.Errorf("%+v %+v", a, out.Meta)
 	}
 	if _, a = run(t, `{"file":"a.txt"}`); a.Results[0].Ref != 101 {
@@ -122,7 +124,8 @@ func TestWrongFilesAndPlacesAreSaid(t *testing.T) {
 		}
 	}
 	attach(t)
-	if out, _ := run(t, `{"file":"a.txt"}`); !out.IsError || !strings.Contains(out.Content[0].Text, "No file is attached") {
+	if out, _ := run(t, `{"file":"a.txt"}`); !out.IsError ||
+		!strings.Contains(out.Content[0].Text, "No file is attached") {
 		t.Errorf("%+v", out)
 	}
 }
@@ -141,7 +144,8 @@ func TestAPictureIsNotReadAsText(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	out, _ = run(t, `{"file":"none"}`)
-	if !out.IsError || !strings.Contains(out.Content[0].Text, `"boat.png" (id f_0, a picture), "plan.svg" (id f_1, 6 characters)`) {
+	if !out.IsError || !strings.Contains(out.Content[0].Text,
+		`"boat.png" (id f_0, a picture), "plan.svg" (id f_1, 6 characters)`) {
 		t.Errorf("%+v", out)
 	}
 }

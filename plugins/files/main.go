@@ -67,11 +67,13 @@ func read(c *pdk.Call, args arguments) (pdk.Result, error) {
 	case !ok:
 		return pdk.Fail(fmt.Sprintf("There is no file %q here. %s %s", args.File, listed(files), example)), nil
 	case picture(file):
-		return pdk.Fail(fmt.Sprintf("%s is a picture (%s). It has no text to read. Answer from what you see of it; if you see nothing, say so.", file.Name, file.MediaType)), nil
+		return pdk.Fail(fmt.Sprintf("%s is a picture (%s). It has no text to read. Answer from what you see of it; "+
+			"if you see nothing, say so.", file.Name, file.MediaType)), nil
 	case args.Offset < 0 || args.Limit < 0:
 		return pdk.Fail("offset and limit are not negative. " + example), nil
 	case args.Offset >= file.Characters && args.Offset > 0:
-		return pdk.Fail(fmt.Sprintf("%s has %d characters; offset %d is beyond its end. %s", file.Name, file.Characters, args.Offset, example)), nil
+		return pdk.Fail(fmt.Sprintf("%s has %d characters; offset %d is beyond its end. %s", file.Name, file.Characters,
+			args.Offset, example)), nil
 	}
 	limit := args.Limit
 	if limit == 0 {
@@ -132,7 +134,8 @@ func present(c *pdk.Call, file pdk.AttachedFile, offset int, text string, total 
 	}
 	a.Results = []result{{
 		Ref:   c.Cite(pdk.Document{ID: file.ID, Title: file.Name, Snippet: snippet(text), Source: "file"}),
-		Title: file.Name, Section: fmt.Sprintf("characters %d to %d of %d", offset, end, total), Source: "file", Content: text,
+		Title: file.Name, Section: fmt.Sprintf("characters %d to %d of %d", offset, end, total), Source: "file",
+		Content: text,
 	}}
 	return pdk.JSON(a)
 }
@@ -170,7 +173,8 @@ func sentence(err error) string {
 	}
 	switch e.Kind {
 	case pdk.Denied:
-		return "The files may not be read: " + e.Message + " Do not try again; tell the person that an operator can grant it."
+		return "The files may not be read: " + e.Message +
+			" Do not try again; tell the person that an operator can grant it."
 	case pdk.NotFound:
 		return "The file is not there any more. Go on without it."
 	default:

@@ -58,14 +58,17 @@ func bySimilarity(text string, known []pdk.Memory) decision {
 // who are the words by which a text speaks of the person.
 var who = map[string]string{
 	"i": "@i", "me": "@i", "user": "@i", "person": "@i", "ich": "@i", "mir": "@i", "mich": "@i", "benutzer": "@i",
-	"my": "@my", "mine": "@my", "user's": "@my", "users": "@my", "person's": "@my", "mein": "@my", "meine": "@my", "meiner": "@my", "meinen": "@my",
+	"my": "@my", "mine": "@my", "user's": "@my", "users": "@my", "person's": "@my", "mein": "@my", "meine": "@my",
+	"meiner": "@my", "meinen": "@my",
 	"i'm": "@i am", "im": "im", "am": "is", "is": "is", "are": "is", "heiße": "heißt",
-	"lives": "live", "likes": "like", "works": "work", "prefers": "prefer", "has": "have", "drinks": "drink", "eats": "eat", "wants": "want", "uses": "use",
+	"lives": "live", "likes": "like", "works": "work", "prefers": "prefer", "has": "have", "drinks": "drink",
+	"eats": "eat", "wants": "want", "uses": "use",
 	"speaks": "speak", "favorite": "favourite", "colour": "color",
 }
 
 // silent are words that change nothing.
-var silent = map[string]bool{"the": true, "a": true, "an": true, "that": true, "please": true, "der": true, "die": true, "das": true, "ein": true, "eine": true, "dass": true, "bitte": true}
+var silent = map[string]bool{"the": true, "a": true, "an": true, "that": true, "please": true, "der": true, "die": true,
+	"das": true, "ein": true, "eine": true, "dass": true, "bitte": true}
 
 // normal are the words of a text by which it is compared.
 func normal(text string) []string {
@@ -93,12 +96,15 @@ func extends(text, old []string) bool {
 
 // unique are the things of which a person has one at a time.
 var unique = map[string]bool{
-	"favourite": true, "name": true, "birthday": true, "age": true, "email": true, "address": true, "employer": true, "timezone": true,
-	"hometown": true, "lieblingsfarbe": true, "lieblingsessen": true, "lieblingstee": true, "geburtstag": true, "adresse": true, "alter": true,
+	"favourite": true, "name": true, "birthday": true, "age": true, "email": true, "address": true, "employer": true,
+	"timezone": true,
+	"hometown": true, "lieblingsfarbe": true, "lieblingsessen": true, "lieblingstee": true, "geburtstag": true,
+	"adresse": true, "alter": true,
 }
 
 // slots are beginnings after which a value stands, where a person has one.
-var slots = [][]string{{"@i", "live", "in"}, {"@i", "is", "called"}, {"@i", "was", "born", "in"}, {"@i", "wohne", "in"}, {"@i", "heißt"}}
+var slots = [][]string{{"@i", "live", "in"}, {"@i", "is", "called"}, {"@i", "was", "born", "in"}, {"@i", "wohne", "in"},
+	{"@i", "heißt"}}
 
 // sameSlot tells whether both texts give a value for the same thing that a
 // person has one of, and nothing beyond it.
@@ -126,8 +132,10 @@ func value(text, beginning []string) ([]string, bool) {
 }
 
 // unsure are words after which a value is more than a value.
-var unsure = map[string]bool{"not": true, "no": true, "never": true, "and": true, "or": true, "but": true, "also": true, "when": true, "if": true,
-	"nicht": true, "kein": true, "keine": true, "und": true, "oder": true, "aber": true, "auch": true, "wenn": true, "sometimes": true}
+var unsure = map[string]bool{"not": true, "no": true, "never": true, "and": true, "or": true, "but": true, "also": true,
+	"when": true, "if": true,
+	"nicht": true, "kein": true, "keine": true, "und": true, "oder": true, "aber": true, "auch": true, "wenn": true,
+	"sometimes": true}
 
 // short tells whether words are a plain value.
 func short(words []string) bool {

@@ -36,7 +36,8 @@ func TestAModelDecidesWhatWordsLeaveOpen(t *testing.T) {
 		k := keep(t, "I live in Berlin.")
 		k.judge = answers(c.says)
 		text, failed := run(t, "add_memory", `{"text":"I moved to Hamburg."}`)
-		if failed || !strings.Contains(text, c.want) || (len(k.list) == 2) != strings.HasPrefix(c.want, "Remembered: ") {
+		if failed || !strings.Contains(text, c.want) ||
+			(len(k.list) == 2) != strings.HasPrefix(c.want, "Remembered: ") {
 			t.Errorf("%s: %q, %d kept", c.name, text, len(k.list))
 		}
 	}
@@ -44,8 +45,9 @@ func TestAModelDecidesWhatWordsLeaveOpen(t *testing.T) {
 
 func TestADoubtfulModelLosesNothing(t *testing.T) {
 	for name, answer := range map[string]string{
-		"no model": `{"error":{"kind":"unavailable","message":"x"}}`, "too slow": `{"error":{"kind":"timeout","message":"x"}}`,
-		"cut off": `{"ok":{"text":"{\"decision\":\"same\",\"note\":1}","truncated":true}}`,
+		"no model": `{"error":{"kind":"unavailable","message":"x"}}`,
+		"too slow": `{"error":{"kind":"timeout","message":"x"}}`,
+		"cut off":  `{"ok":{"text":"{\"decision\":\"same\",\"note\":1}","truncated":true}}`,
 	} {
 		k := keep(t, "I drink tea.")
 		k.judge = func() string { return answer }

@@ -88,7 +88,8 @@ func (k *keeper) apply(operation, id, text string) (pdk.Memory, bool) {
 
 func run(t *testing.T, tool, arguments string) (text string, failed bool) {
 	t.Helper()
-	data, err := pdk.CallTool(fmt.Appendf(nil, `{"request":{"name":%q,"arguments":%s},"context":{"id":"c","_meta":{}}}`, tool, arguments))
+	data, err := pdk.CallTool(fmt.Appendf(nil, `{"request":{"name":%q,"arguments":%s},"context":{"id":"c","_meta":{}}}`,
+		tool, arguments))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,13 +162,16 @@ func TestAddRemembersReplacesAndRepeatsNothing(t *testing.T) {
 
 func TestMemoriesAreListedChangedAndForgotten(t *testing.T) {
 	k := keep(t, "I drink\ntea.", "My dog is Rex.")
-	if text, failed := run(t, "list_memories", `{}`); failed || !strings.Contains(text, "(2):\n- My dog is Rex. (id mem_2, 2026-03-01)\n- I drink tea. (id mem_1") {
+	if text, failed := run(t, "list_memories", `{}`); failed ||
+		!strings.Contains(text, "(2):\n- My dog is Rex. (id mem_2, 2026-03-01)\n- I drink tea. (id mem_1") {
 		t.Errorf("list: %q", text)
 	}
-	if text, failed := run(t, "update_memory", `{"id":"mem_1","text":"I drink coffee."}`); failed || text != "Changed: I drink coffee. (id mem_1)." {
+	if text, failed := run(t, "update_memory", `{"id":"mem_1","text":"I drink coffee."}`); failed ||
+		text != "Changed: I drink coffee. (id mem_1)." {
 		t.Errorf("update: %q", text)
 	}
-	if text, failed := run(t, "delete_memory", `{"id":"mem_2"}`); failed || text != "Forgotten: My dog is Rex." || len(k.list) != 1 {
+	if text, failed := run(t, "delete_memory", `{"id":"mem_2"}`); failed || text != "Forgotten: My dog is Rex." ||
+		len(k.list) != 1 {
 		t.Errorf("delete: %q", text)
 	}
 	k.list = nil
@@ -197,7 +201,8 @@ func TestMistakesAreSaidWithAnExample(t *testing.T) {
 	t.Cleanup(pdk.SetHost(pdk.HostFunc(func(string, []byte) []byte {
 		return []byte(`{"error":{"kind":"denied","message":"This conversation is private."}}`)
 	})))
-	if text, failed := run(t, "add_memory", `{"text":"x"}`); !failed || !strings.Contains(text, "This conversation is private. Do not try again.") {
+	if text, failed := run(t, "add_memory", `{"text":"x"}`); !failed ||
+		!strings.Contains(text, "This conversation is private. Do not try again.") {
 		t.Errorf("denied: %q", text)
 	}
 }

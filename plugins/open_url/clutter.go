@@ -25,15 +25,18 @@ var clutterWords = regexp.MustCompile(`(?i)(?:^|[\s_-])(?:` +
 
 // clutterRoles are the roles of what surrounds content.
 var clutterRoles = map[string]bool{
-	"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "dialog": true, "alertdialog": true, "search": true,
-	"menu": true, "menubar": true, "toolbar": true, "alert": true,
+	"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "dialog": true, "alertdialog": true,
+	"search": true,
+	"menu":   true, "menubar": true, "toolbar": true, "alert": true,
 }
 
 var hiddenStyle = regexp.MustCompile(`(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|em|rem|%)?\s*(?:;|$)|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)|(?:left|top|text-indent)\s*:\s*-\d{3,})`)
 
 // never are elements that hold no content to read.
-var never = is(atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Iframe, atom.Object, atom.Embed, atom.Svg, atom.Canvas,
-	atom.Video, atom.Audio, atom.Input, atom.Select, atom.Textarea, atom.Button, atom.Nav, atom.Dialog, atom.Map, atom.Link, atom.Meta)
+var never = is(atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Iframe, atom.Object, atom.Embed, atom.Svg,
+	atom.Canvas,
+	atom.Video, atom.Audio, atom.Input, atom.Select, atom.Textarea, atom.Button, atom.Nav, atom.Dialog, atom.Map,
+	atom.Link, atom.Meta)
 
 // declutter removes from a page what is not its content. An element that holds
 // the larger part of the text stays, whatever it is called.
@@ -62,7 +65,8 @@ func declutter(root *html.Node) {
 
 // hidden tells whether a person does not see an element.
 func hidden(n *html.Node) bool {
-	return hasAttr(n, "hidden") && attr(n, "hidden") != "until-found" || attr(n, "aria-hidden") == "true" && n.DataAtom != atom.Pre && n.DataAtom != atom.Code ||
+	return hasAttr(n, "hidden") && attr(n, "hidden") != "until-found" || attr(n, "aria-hidden") == "true" &&
+		n.DataAtom != atom.Pre && n.DataAtom != atom.Code ||
 		hiddenStyle.MatchString(attr(n, "style"))
 }
 
@@ -71,7 +75,8 @@ func surrounds(n *html.Node, w weights) bool {
 	switch n.DataAtom {
 	case atom.Html, atom.Body, atom.Main, atom.Table, atom.Tbody, atom.Tr, atom.Td, atom.Th, atom.Code, atom.Pre,
 		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.P:
-		return n.DataAtom == atom.Td && named1(n, "gutter", "linenos", "lineno", "line-numbers") || n.DataAtom == atom.P && isClutter(n) && w.all[n] < 200
+		return n.DataAtom == atom.Td && named1(n, "gutter", "linenos", "lineno", "line-numbers") ||
+			n.DataAtom == atom.P && isClutter(n) && w.all[n] < 200
 	case atom.Header:
 		return !inside(n, content)
 	case atom.Footer:

@@ -174,7 +174,8 @@ func (w weights) node(n *html.Node, linked bool) (all, links int) {
 }
 
 // unread are elements whose text nobody reads.
-var unread = is(atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Head, atom.Iframe, atom.Object, atom.Svg, atom.Select,
+var unread = is(atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Head, atom.Iframe, atom.Object, atom.Svg,
+	atom.Select,
 	atom.Textarea, atom.Title)
 
 func letters(s string) int {

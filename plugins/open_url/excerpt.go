@@ -29,13 +29,15 @@ func present(c *pdk.Call, asked string, p page, query string, n int) (result, bo
 		title = hostOf(p.URL)
 	}
 	text, cut := excerpt(p.Text, query, n)
-	ref := c.Cite(pdk.Document{ID: id, Title: title, URL: id, Snippet: snippet(text), Source: source, UpdatedAt: p.Date})
+	ref := c.Cite(pdk.Document{ID: id, Title: title, URL: id, Snippet: snippet(text), Source: source,
+		UpdatedAt: p.Date})
 	if ref == 0 {
 		return result{}, false
 	}
 	r := result{Ref: ref, Title: title, Source: source, URL: p.URL, UpdatedAt: p.Date, Content: text, Note: cut}
 	if p.Truncated {
-		r.Note = strings.TrimSpace(r.Note + fmt.Sprintf(" The page is larger than %d MiB; what follows was not read.", maxBytes>>20))
+		r.Note = strings.TrimSpace(r.Note + fmt.Sprintf(" The page is larger than %d MiB; what follows was not read.",
+			maxBytes>>20))
 	}
 	return r, true
 }
@@ -44,7 +46,8 @@ func present(c *pdk.Call, asked string, p page, query string, n int) (result, bo
 func snippet(text string) string {
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
-		if letters(line) > 30 && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "```") {
+		if letters(line) > 30 && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "|") &&
+			!strings.HasPrefix(line, "```") {
 			return oneLine(line, 240)
 		}
 	}
@@ -79,7 +82,8 @@ func excerpt(text, query string, n int) (part, note string) {
 	}
 	part = strings.TrimRight(b.String(), "\n")
 	last := before + len([]rune(part))
-	return part, fmt.Sprintf("Characters %d to %d of %d are shown. Call open_url again with a query about another part to read that.", before+1, last, total)
+	return part, fmt.Sprintf("Characters %d to %d of %d are shown. Call open_url again with a query about another "+
+		"part to read that.", before+1, last, total)
 }
 
 // cutPieces cuts a text at its lines, and lines that are longer than most at
@@ -141,7 +145,8 @@ func queryWords(query string) []string {
 			words = append(words, w)
 		}
 	}
-	for _, w := range strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(query),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		runes := []rune(w)
 		if unicode.In(runes[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) {
 			for i := 0; i+1 < len(runes); i++ {

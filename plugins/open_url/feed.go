@@ -182,7 +182,8 @@ func (p *page) fromFeed(source string) (ok bool) {
 			break
 		}
 		b.WriteString("\n## " + oneLine(longer(e.title, "Untitled"), 300) + "\n\n")
-		if u, err := base.Parse(strings.TrimSpace(e.link)); err == nil && e.link != "" && (u.Scheme == "http" || u.Scheme == "https") {
+		if u, err := base.Parse(strings.TrimSpace(e.link)); err == nil && e.link != "" &&
+			(u.Scheme == "http" || u.Scheme == "https") {
 			b.WriteString(u.String() + "\n")
 		}
 		if day, _, dated := strings.Cut(e.date, "T"); dated {

@@ -10,7 +10,8 @@ import (
 func openedAs(t *testing.T, contentType, body string) page {
 	t.Helper()
 	p, err := read("https://site.example/feed", pdk.HTTPResult{Response: pdk.HTTPResponse{
-		Status: 200, Headers: map[string]string{"content-type": contentType}, FinalURL: "https://site.example/feed", Body: []byte(body),
+		Status: 200, Headers: map[string]string{"content-type": contentType}, FinalURL: "https://site.example/feed",
+		Body: []byte(body),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +20,8 @@ func openedAs(t *testing.T, contentType, body string) page {
 }
 
 func TestAFeedIsReadAsItsEntries(t *testing.T) {
-	want := []string{"# Harbour news", "## The light & the tower", "https://site.example/news/1", "2026-02-03", "It burns **again**, says [the keeper](https://site.example/keeper).",
+	want := []string{"# Harbour news", "## The light & the tower", "https://site.example/news/1", "2026-02-03",
+		"It burns **again**, says [the keeper](https://site.example/keeper).",
 		"## Second", "https://other.example/2", "Plain words."}
 	for name, c := range map[string]struct{ contentType, body string }{
 		"RSS 2.0": {"application/rss+xml", `<?xml version="1.0" encoding="utf-8"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel>
@@ -27,7 +29,8 @@ func TestAFeedIsReadAsItsEntries(t *testing.T) {
 <item><title>The light &amp; the tower</title><link>/news/1</link><pubDate>Tue, 03 Feb 2026 10:00:00 GMT</pubDate><description>Short.</description>
 <content:encoded><![CDATA[<p>It burns <b>again</b>, says <a href="/keeper">the keeper</a>.<script>alert(1)</script><img src="https://spy.example/x.gif"></p>]]></content:encoded></item>
 <item><title>Second</title><link>https://other.example/2</link><description>Plain words.</description></item></channel></rss>`},
-		"Atom": {"application/atom+xml; charset=utf-8", `<feed xmlns="http://www.w3.org/2005/Atom"><title>Harbour news</title><subtitle>All of it</subtitle><updated>2026-02-03T10:00:00Z</updated><author><name>x</name></author>
+		"Atom": {"application/atom+xml; charset=utf-8",
+			`<feed xmlns="http://www.w3.org/2005/Atom"><title>Harbour news</title><subtitle>All of it</subtitle><updated>2026-02-03T10:00:00Z</updated><author><name>x</name></author>
 <entry><title type="html">The light &amp;amp; the tower</title><link rel="self" href="https://site.example/self"/><link rel="alternate" href="/news/1"/><updated>2026-02-03T10:00:00Z</updated>
 <content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>It burns <strong>again</strong>, says <a href="/keeper">the keeper</a>.</p></div></content></entry>
 <entry><title>Second</title><link href="https://other.example/2"/><summary>Plain words.</summary></entry></feed>`},
@@ -45,7 +48,8 @@ func TestAFeedIsReadAsItsEntries(t *testing.T) {
 			}
 			rest = after
 		}
-		if p.Title != "Harbour news" || strings.Contains(p.Text, "alert") || strings.Contains(p.Text, "spy.example") || strings.Contains(p.Text, "Logo") {
+		if p.Title != "Harbour news" || strings.Contains(p.Text, "alert") || strings.Contains(p.Text, "spy.example") ||
+			strings.Contains(p.Text, "Logo") {
 			t.Errorf("%s: %q\n%s", name, p.Title, p.Text)
 		}
 	}
@@ -64,7 +68,8 @@ func TestABrokenFeedHasItsEntriesSoFar(t *testing.T) {
 		t.Errorf("%s", p.Text)
 	}
 	many := "<rss><channel><title>T</title>" + strings.Repeat("<item><title>E</title></item>", 1000)
-	if p = openedAs(t, "application/rss+xml", many); strings.Count(p.Text, "## E") != maxEntries || !strings.Contains(p.Text, "There are more entries") {
+	if p = openedAs(t, "application/rss+xml", many); strings.Count(p.Text, "## E") != maxEntries ||
+		!strings.Contains(p.Text, "There are more entries") {
 		t.Errorf("%d entries", strings.Count(p.Text, "## E"))
 	}
 }

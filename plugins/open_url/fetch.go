@@ -19,7 +19,8 @@ const accept = "text/html,application/xhtml+xml;q=0.9,text/markdown;q=0.9,text/p
 func fetchAll(addresses []string) ([]pdk.HTTPResult, error) {
 	requests := make([]pdk.HTTPRequest, len(addresses))
 	for i, u := range addresses {
-		requests[i] = pdk.HTTPRequest{URL: u, MaxBytes: maxBytes, Headers: map[string]string{"Accept": accept, "Accept-Language": "en,*;q=0.5"}}
+		requests[i] = pdk.HTTPRequest{URL: u, MaxBytes: maxBytes,
+			Headers: map[string]string{"Accept": accept, "Accept-Language": "en,*;q=0.5"}}
 	}
 	return pdk.HTTPFetchAll(requests)
 }

@@ -92,8 +92,10 @@ func plain(source string) string {
 }
 
 var blockTags = map[atom.Atom]bool{
-	atom.P: true, atom.Div: true, atom.Br: true, atom.Li: true, atom.Tr: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true,
-	atom.H5: true, atom.H6: true, atom.Pre: true, atom.Section: true, atom.Article: true, atom.Blockquote: true, atom.Table: true,
+	atom.P: true, atom.Div: true, atom.Br: true, atom.Li: true, atom.Tr: true, atom.H1: true, atom.H2: true,
+	atom.H3: true, atom.H4: true,
+	atom.H5: true, atom.H6: true, atom.Pre: true, atom.Section: true, atom.Article: true, atom.Blockquote: true,
+	atom.Table: true,
 }
 
 // baseOf is what the links of a page are relative to.

@@ -110,7 +110,8 @@ func reasons(failed []failure) string {
 	for _, f := range failed {
 		lines = append(lines, f.URL+": "+f.Reason)
 	}
-	lines = append(lines, "Do not open the same addresses again. Use what you know, or tell the person what stood in the way.")
+	lines = append(lines, "Do not open the same addresses again. Use what you know, or tell the person what stood in "+
+		"the way.")
 	return strings.Join(lines, "\n")
 }
 

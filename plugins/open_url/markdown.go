@@ -78,7 +78,8 @@ const maxSpan = 20
 func spans(n *html.Node) []html.Attribute {
 	var kept []html.Attribute
 	for _, a := range n.Attr {
-		if v, err := strconv.Atoi(strings.TrimSpace(a.Val)); (a.Key == "colspan" || a.Key == "rowspan") && err == nil && v > 1 {
+		if v, err := strconv.Atoi(strings.TrimSpace(a.Val)); (a.Key == "colspan" || a.Key == "rowspan") && err == nil &&
+			v > 1 {
 			kept = append(kept, html.Attribute{Key: a.Key, Val: strconv.Itoa(min(v, maxSpan))})
 		}
 	}
@@ -148,7 +149,8 @@ func picture(n *html.Node) {
 // layoutTable makes blocks of a table that only places things: one that holds
 // another table or blocks, or has a single column.
 func layoutTable(n *html.Node) {
-	nested := first(n, is(atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.Ul, atom.Ol, atom.Pre, atom.Blockquote, atom.Article, atom.Section)) != nil
+	nested := first(n, is(atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.Ul, atom.Ol, atom.Pre, atom.Blockquote,
+		atom.Article, atom.Section)) != nil
 	columns, paragraphs := 0, false
 	elements(n, func(c *html.Node) bool {
 		switch c.DataAtom {
@@ -214,7 +216,8 @@ func code(n *html.Node) {
 func languageOf(class string) string {
 	for _, c := range strings.Fields(class) {
 		for _, prefix := range []string{"language-", "lang-", "highlight-source-", "highlight-", "brush:"} {
-			if name, ok := strings.CutPrefix(c, prefix); ok && name != "" && len(name) < 30 && name != "wrapper" && name != "default" {
+			if name, ok := strings.CutPrefix(c, prefix); ok && name != "" && len(name) < 30 && name != "wrapper" &&
+				name != "default" {
 				return name
 			}
 		}
@@ -235,7 +238,8 @@ func preText(n *html.Node) string {
 				b.WriteByte('\n')
 			case c.Type == html.ElementNode:
 				walk(c)
-				if (c.DataAtom == atom.Div || c.DataAtom == atom.P || c.DataAtom == atom.Li || c.DataAtom == atom.Tr) && !strings.HasSuffix(b.String(), "\n") {
+				if (c.DataAtom == atom.Div || c.DataAtom == atom.P || c.DataAtom == atom.Li || c.DataAtom == atom.Tr) &&
+					!strings.HasSuffix(b.String(), "\n") {
 					b.WriteByte('\n')
 				}
 			}

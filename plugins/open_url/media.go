@@ -45,7 +45,8 @@ func (p *page) fill(res pdk.HTTPResponse) error {
 	if p.Title == "" {
 		p.Title = firstHeading(p.Text)
 	}
-	if u, err := url.Parse(p.URL); err == nil && p.Title == "" && strings.Contains(strings.Trim(path.Base(u.Path), "."), ".") {
+	if u, err := url.Parse(p.URL); err == nil && p.Title == "" &&
+		strings.Contains(strings.Trim(path.Base(u.Path), "."), ".") {
 		p.Title = oneLine(path.Base(u.Path), 200)
 	}
 	return nil
@@ -64,16 +65,19 @@ func kindOf(media, text string) string {
 	switch {
 	case media == "text/html", media == "application/xhtml+xml":
 		return "html"
-	case media == "application/json", strings.HasSuffix(media, "+json"), media == "application/ld+json", media == "application/x-ndjson":
+	case media == "application/json", strings.HasSuffix(media, "+json"), media == "application/ld+json",
+		media == "application/x-ndjson":
 		return "json"
-	case strings.HasPrefix(media, "text/"), media == "application/xml", strings.HasSuffix(media, "+xml"), textTypes[media]:
+	case strings.HasPrefix(media, "text/"), media == "application/xml", strings.HasSuffix(media, "+xml"),
+		textTypes[media]:
 		return "text"
 	case media != "" && media != "application/octet-stream" && media != "binary/octet-stream":
 		return ""
 	}
 	head := strings.ToLower(clip(strings.TrimSpace(text), 512))
 	switch {
-	case strings.HasPrefix(head, "<!doctype html") || strings.Contains(head, "<html") || strings.Contains(head, "<body"):
+	case strings.HasPrefix(head, "<!doctype html") || strings.Contains(head, "<html") ||
+		strings.Contains(head, "<body"):
 		return "html"
 	case strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["):
 		return "json"
@@ -83,7 +87,8 @@ func kindOf(media, text string) string {
 
 // textTypes are types that are text without saying so.
 var textTypes = map[string]bool{
-	"application/javascript": true, "application/x-javascript": true, "application/ecmascript": true, "application/x-sh": true,
+	"application/javascript": true, "application/x-javascript": true, "application/ecmascript": true,
+	"application/x-sh": true,
 	"application/yaml": true, "application/x-yaml": true, "application/toml": true, "application/sql": true,
 	"application/x-tex": true, "application/x-subrip": true, "application/rtf": false,
 }
@@ -92,12 +97,14 @@ var textTypes = map[string]bool{
 // have zero bytes, and nothing says UTF-16 or UTF-32, or begin as a known format.
 func isBinary(b []byte, declared string) bool {
 	head := b[:min(len(b), 4096)]
-	for _, magic := range []string{"%PDF-", "\x89PNG", "GIF8", "\xff\xd8\xff", "PK\x03\x04", "\x1f\x8b", "RIFF", "\x7fELF", "\x00asm", "OggS", "ID3"} {
+	for _, magic := range []string{"%PDF-", "\x89PNG", "GIF8", "\xff\xd8\xff", "PK\x03\x04", "\x1f\x8b", "RIFF",
+		"\x7fELF", "\x00asm", "OggS", "ID3"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
 			return true
 		}
 	}
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) || strings.Contains(strings.ToLower(declared), "utf-16") {
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) ||
+		strings.Contains(strings.ToLower(declared), "utf-16") {
 		return false
 	}
 	return bytes.IndexByte(head, 0) >= 0

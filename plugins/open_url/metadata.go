@@ -11,8 +11,10 @@ import (
 
 // dateFields are the names of meta elements that hold a date, the best first.
 var dateFields = []string{
-	"article:modified_time", "article:published_time", "og:updated_time", "datemodified", "datepublished", "dc.date.modified", "dc.date.issued",
-	"dc.date", "dcterms.modified", "dcterms.created", "last-modified", "date", "pubdate", "publishdate", "parsely-pub-date", "sailthru.date",
+	"article:modified_time", "article:published_time", "og:updated_time", "datemodified", "datepublished",
+	"dc.date.modified", "dc.date.issued",
+	"dc.date", "dcterms.modified", "dcterms.created", "last-modified", "date", "pubdate", "publishdate",
+	"parsely-pub-date", "sailthru.date",
 }
 
 // metadata reads the title and the date of a page; "" for what it does not say.
@@ -98,8 +100,10 @@ func linkedDates(source string) []string {
 }
 
 var layouts = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05",
-	"2006-01-02 15:04", "2006-01-02", "2006/01/02", "02.01.2006", "2 January 2006", "January 2, 2006", "Jan 2, 2006", time.RFC1123, time.RFC1123Z, "20060102",
+	time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00",
+	"2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05",
+	"2006-01-02 15:04", "2006-01-02", "2006/01/02", "02.01.2006", "2 January 2006", "January 2, 2006", "Jan 2, 2006",
+	time.RFC1123, time.RFC1123Z, "20060102",
 }
 
 // readDate returns a date in RFC 3339, "" for what is none of the forms in use or

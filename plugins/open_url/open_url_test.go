@@ -49,7 +49,8 @@ func site(t *testing.T, blocks map[string]string) *[]string {
 // served is the block of a response.
 func served(t *testing.T, status int, contentType string, body []byte, more ...string) string {
 	t.Helper()
-	v := map[string]any{"status": status, "headers": map[string]string{"content-type": contentType}, "body_base64": base64.StdEncoding.EncodeToString(body)}
+	v := map[string]any{"status": status, "headers": map[string]string{"content-type": contentType},
+		"body_base64": base64.StdEncoding.EncodeToString(body)}
 	for i := 0; i+1 < len(more); i += 2 {
 		v[more[i]] = more[i+1]
 		if more[i+1] == "true" {
@@ -98,31 +99,37 @@ func TestPagesComeWithRefsToCite(t *testing.T) {
 	site(t, map[string]string{
 		"https://a.example/x": served(t, 200, "text/html", lighthouse, "final_url", "https://www.a.example/x"),
 		"https://b.example/":  served(t, 404, "text/html", []byte("gone")),
-		"https://c.example/":  served(t, 200, "text/plain", []byte("Plain words stand here, and they are long enough to be a snippet.")),
+		"https://c.example/": served(t, 200, "text/plain",
+			[]byte("Plain words stand here, and they are long enough to be a snippet.")),
 	})
 	out, a := run(t, `{"urls":["https://a.example/x","https://b.example/","https://c.example/"]}`, refs)
 	if len(a.Results) != 2 || a.Results[0].Ref != 101 || a.Results[1].Ref != 102 {
 		t.Fatalf("results are %+v", a.Results)
 	}
-	if r := a.Results[0]; r.Title != "Lighthouse" || r.Source != "web" || r.URL != "https://www.a.example/x" || r.UpdatedAt != "2025-03-04T00:00:00Z" || !strings.Contains(r.Content, "forty litres") {
+	if r := a.Results[0]; r.Title != "Lighthouse" || r.Source != "web" || r.URL != "https://www.a.example/x" ||
+		r.UpdatedAt != "2025-03-04T00:00:00Z" || !strings.Contains(r.Content, "forty litres") {
 		t.Errorf("result is %+v", r)
 	}
 	if a.Results[1].Title != "c.example" {
 		t.Errorf("a page without a title is called %q", a.Results[1].Title)
 	}
-	if len(a.Failed) != 1 || a.Failed[0].URL != "https://b.example/" || !strings.Contains(a.Failed[0].Reason, "no such page (status 404)") {
+	if len(a.Failed) != 1 || a.Failed[0].URL != "https://b.example/" ||
+		!strings.Contains(a.Failed[0].Reason, "no such page (status 404)") {
 		t.Errorf("failed are %+v", a.Failed)
 	}
 	d := out.Meta.Documents
-	if len(d) != 2 || d[0].ID != "https://www.a.example/x" || d[0].URL != d[0].ID || d[0].Ref != 101 || d[0].Source != "web" || !strings.HasPrefix(d[0].Snippet, "The lamp") {
+	if len(d) != 2 || d[0].ID != "https://www.a.example/x" || d[0].URL != d[0].ID || d[0].Ref != 101 ||
+		d[0].Source != "web" || !strings.HasPrefix(d[0].Snippet, "The lamp") {
 		t.Errorf("documents are %+v", d)
 	}
 }
 
 func TestAKnownAddressKeepsItsRef(t *testing.T) {
-	site(t, map[string]string{"https://a.example/x": served(t, 200, "text/html", lighthouse, "final_url", "https://www.a.example/x")})
+	site(t, map[string]string{"https://a.example/x": served(t, 200, "text/html", lighthouse, "final_url",
+		"https://www.a.example/x")})
 	for _, known := range []string{"https://a.example/x", "https://www.a.example/x"} {
-		_, a := run(t, `{"urls":["https://a.example/x"]}`, `{"bulkhead/refs":{"start":101,"count":100},"bulkhead/citations":{"`+known+`":7}}`)
+		_, a := run(t, `{"urls":["https://a.example/x"]}`,
+			`{"bulkhead/refs":{"start":101,"count":100},"bulkhead/citations":{"`+known+`":7}}`)
 		if a.Results[0].Ref != 7 {
 			t.Errorf("%s has the ref %d", known, a.Results[0].Ref)
 		}
@@ -135,7 +142,8 @@ func TestAddressesAreCleaned(t *testing.T) {
 	if len(*asked) != maxURLs || (*asked)[0] != "https://a.example" || (*asked)[1] != "https://b.example/" {
 		t.Errorf("asked %q", *asked)
 	}
-	if !out.IsError || !strings.Contains(out.Content[0].Text, "The name is not known.") || !strings.Contains(out.Content[0].Text, "https://b.example/: ") {
+	if !out.IsError || !strings.Contains(out.Content[0].Text, "The name is not known.") ||
+		!strings.Contains(out.Content[0].Text, "https://b.example/: ") {
 		t.Errorf("answer is %+v", out)
 	}
 	if out, _ := run(t, `{"urls":[]}`, refs); !out.IsError || !strings.Contains(out.Content[0].Text, example) {
@@ -165,13 +173,16 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 		"zeros":          {served(t, 200, "", []byte("a\x00b")), "not text"},
 		"consent":        {html(filler + `<div class="consent"><h1>Before you continue</h1><p>We use cookies and data.</p><button>Accept all</button></div>`), "cookies or consent"},
 		"consent whole":  {html(`<body><p>We and our partners use cookies. Accept all or manage your preferences.</p></body>`), "cookies or consent"},
-		"consent host":   {served(t, 200, "text/html", []byte("<p>Weiter zu der Seite</p>"), "final_url", "https://consent.example/x"), "cookies or consent"},
-		"script only":    {html(`<html><head><title>App</title></head><body><div id="root"></div><noscript>You need to enable JavaScript to run this app.</noscript><script src="/a.js"></script></body></html>`), "with scripts"},
-		"script mount":   {html(`<body><div id="__next"></div><footer>About us</footer><script>1</script></body>`), "with scripts"},
-		"robot":          {html(`<title>Just a moment...</title><body><h1>Checking your browser</h1><p>Please wait.</p></body>`), "prove that one is a person"},
-		"sign in form":   {html(`<body><main><h1>Welcome back</h1><form><input name=u><input type="password"></form></main></body>`), "asks to sign in"},
-		"paywall":        {html(`<main><p>The first sentence. Subscribe to continue reading.</p></main>`), "subscribers only"},
-		"nothing":        {html(`<html><body></body></html>`), "no text"},
+		"consent host": {served(t, 200, "text/html", []byte("<p>Weiter zu der Seite</p>"), "final_url",
+			"https://consent.example/x"), "cookies or consent"},
+		"script only": {html(`<html><head><title>App</title></head><body><div id="root"></div><noscript>You need to enable JavaScript to run this app.</noscript><script src="/a.js"></script></body></html>`), "with scripts"},
+		"script mount": {html(`<body><div id="__next"></div><footer>About us</footer><script>1</script></body>`),
+			"with scripts"},
+		"robot":        {html(`<title>Just a moment...</title><body><h1>Checking your browser</h1><p>Please wait.</p></body>`), "prove that one is a person"},
+		"sign in form": {html(`<body><main><h1>Welcome back</h1><form><input name=u><input type="password"></form></main></body>`), "asks to sign in"},
+		"paywall": {html(`<main><p>The first sentence. Subscribe to continue reading.</p></main>`),
+			"subscribers only"},
+		"nothing": {html(`<html><body></body></html>`), "no text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			site(t, map[string]string{"https://a.example/": c.block})
@@ -192,24 +203,29 @@ func TestAShortPageAboutCookiesIsNoWall(t *testing.T) {
 
 func TestOtherKindsOfText(t *testing.T) {
 	for name, c := range map[string]struct{ contentType, body, want, title string }{
-		"JSON":            {"application/json", `{"a":[1,2],"b":"x"}`, "{\n \"a\": [\n  1,\n  2\n ],\n \"b\": \"x\"\n}", ""},
-		"JSON of a kind":  {"application/feed+json; charset=utf-8", `[1]`, "[\n 1\n]", ""},
-		"broken JSON":     {"application/json", `{"a":`, `{"a":`, ""},
-		"XML":             {"application/xml", "<a>\n <b>c</b>\n</a>", "<a>\n <b>c</b>\n</a>", ""},
-		"feed":            {"application/rss+xml", "<rss><item>x</item></rss>", "<rss><item>x</item></rss>", ""},
-		"Markdown":        {"text/markdown", "# Head\n\nText.\n\n\n\nMore.  ", "# Head\n\nText.\n\nMore.", "Head"},
-		"CSV":             {"text/csv", "a,b\r\n1,2\r\n", "a,b\n1,2", ""},
-		"script":          {"application/javascript", "let a = '<html>'", "let a = '<html>'", ""},
-		"no type":         {"", "just words", "just words", ""},
-		"no type, HTML":   {"application/octet-stream", "<!DOCTYPE html><p>inner words of a page that is long enough</p>", "inner words of a page that is long enough", ""},
-		"no type, JSON":   {"", " [1]", "[\n 1\n]", ""},
-		"HTML as text":    {"text/plain", "<html><p>source", "<html><p>source", ""},
-		"odd type":        {"TEXT/HTML;;charset", "<p>some words of a page that is long enough</p>", "some words of a page that is long enough", ""},
+		"JSON": {"application/json", `{"a":[1,2],"b":"x"}`, "{\n \"a\": [\n  1,\n  2\n ],\n \"b\": \"x\"\n}",
+			""},
+		"JSON of a kind": {"application/feed+json; charset=utf-8", `[1]`, "[\n 1\n]", ""},
+		"broken JSON":    {"application/json", `{"a":`, `{"a":`, ""},
+		"XML":            {"application/xml", "<a>\n <b>c</b>\n</a>", "<a>\n <b>c</b>\n</a>", ""},
+		"feed":           {"application/rss+xml", "<rss><item>x</item></rss>", "<rss><item>x</item></rss>", ""},
+		"Markdown":       {"text/markdown", "# Head\n\nText.\n\n\n\nMore.  ", "# Head\n\nText.\n\nMore.", "Head"},
+		"CSV":            {"text/csv", "a,b\r\n1,2\r\n", "a,b\n1,2", ""},
+		"script":         {"application/javascript", "let a = '<html>'", "let a = '<html>'", ""},
+		"no type":        {"", "just words", "just words", ""},
+		"no type, HTML": {"application/octet-stream",
+			"<!DOCTYPE html><p>inner words of a page that is long enough</p>",
+			"inner words of a page that is long enough", ""},
+		"no type, JSON": {"", " [1]", "[\n 1\n]", ""},
+		"HTML as text":  {"text/plain", "<html><p>source", "<html><p>source", ""},
+		"odd type": {"TEXT/HTML;;charset", "<p>some words of a page that is long enough</p>",
+			"some words of a page that is long enough", ""},
 		"hidden in text":  {"text/plain", "a\u202eb\u200bc\U000e0041d\x07e", "abcde", ""},
 		"joiners stay in": {"text/plain", "می\u200cخواهم", "می\u200cخواهم", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := read("https://a.example/", pdk.HTTPResult{Response: pdk.HTTPResponse{Status: 200, Headers: map[string]string{"content-type": c.contentType}, Body: []byte(c.body)}})
+			p, err := read("https://a.example/", pdk.HTTPResult{Response: pdk.HTTPResponse{Status: 200,
+				Headers: map[string]string{"content-type": c.contentType}, Body: []byte(c.body)}})
 			if err != nil || p.Text != c.want || p.Title != c.title {
 				t.Errorf("text %q, title %q, %v", p.Text, p.Title, err)
 			}
@@ -226,31 +242,40 @@ func TestCharsets(t *testing.T) {
 			return []byte(s)
 		}
 	}
-	latin := encode("latin")(charmap.Windows1252.NewEncoder().String("<p>Zwölf Boxkämpfer jagen Viktor über den großen Deich – „schnell“ und ohne Pause</p>"))
+	latin := encode("latin")(charmap.Windows1252.NewEncoder().String("<p>Zwölf Boxkämpfer jagen Viktor über den " +
+		"großen Deich – „schnell“ und ohne Pause</p>"))
 	sjis := encode("sjis")(japanese.ShiftJIS.NewEncoder().String("<html><body><p>灯台は、岬の先端や港湾内に設置され、船舶の航行目標となる施設である。灯台の光は遠くまで届く。</p></body></html>"))
 	gbk := encode("gbk")(simplifiedchinese.GBK.NewEncoder().String("<p>灯塔是建于航道关键部位附近的一种塔状发光航标，其基本作用是引导船舶航行。</p>"))
-	cyrillic := encode("koi8")(charmap.KOI8R.NewEncoder().String("<p>Маяк стоит на самом берегу моря и светит кораблям всю ночь напролёт, до утра.</p>"))
-	utf16 := encode("utf16")(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String("<p>Leuchtturm größer als gedacht, mit allem was dazugehört</p>"))
+	cyrillic := encode("koi8")(charmap.KOI8R.NewEncoder().String("<p>Маяк стоит на самом берегу моря и светит " +
+		"кораблям всю ночь напролёт, до утра.</p>"))
+	utf16 := encode("utf16")(unicode.UTF16(unicode.LittleEndian,
+		unicode.UseBOM).NewEncoder().String("<p>Leuchtturm größer als gedacht, mit allem was dazugehört</p>"))
 	for name, c := range map[string]struct {
 		contentType string
 		body        []byte
 		want        string
 	}{
-		"declared in the header":    {"text/html; charset=windows-1252", latin, "großen Deich – „schnell“"},
-		"declared as latin-1":       {"text/html; charset=iso-8859-1", latin, "„schnell“"},
-		"declared in the page":      {"text/html", append([]byte(`<meta charset="shift_jis">`), sjis...), "灯台は、岬の先端"},
-		"declared as gb2312":        {"text/html; charset=gb2312", gbk, "灯塔是建于航道"},
-		"declared as koi8-r":        {"text/html; charset=KOI8-R", cyrillic, "Маяк стоит"},
-		"a byte order mark":         {"text/html", utf16, "größer als gedacht"},
-		"not declared, Japanese":    {"text/html", sjis, "灯台は、岬の先端"},
-		"not declared, UTF-8":       {"text/html", []byte("<p>größer als alles, was man hier sonst so sieht</p>"), "größer"},
-		"declared wrong, UTF-8":     {"text/html; charset=iso-8859-1", []byte("<p>größer als alles, was man hier sonst so sieht</p>"), "größer"},
-		"a charset that is none":    {"text/html; charset=klingon", []byte("<p>größer als alles, was man hier sonst so sieht</p>"), "größer"},
-		"bytes that are no text":    {"text/html; charset=utf-8", []byte("<p>one \xff\xfe\x80 two, and some more words to read here</p>"), "two, and some more"},
-		"cut inside of a character": {"text/html; charset=utf-8", []byte("<p>these are quite a few words to read here ü ü \xc3"), "words to read"},
+		"declared in the header": {"text/html; charset=windows-1252", latin, "großen Deich – „schnell“"},
+		"declared as latin-1":    {"text/html; charset=iso-8859-1", latin, "„schnell“"},
+		"declared in the page":   {"text/html", append([]byte(`<meta charset="shift_jis">`), sjis...), "灯台は、岬の先端"},
+		"declared as gb2312":     {"text/html; charset=gb2312", gbk, "灯塔是建于航道"},
+		"declared as koi8-r":     {"text/html; charset=KOI8-R", cyrillic, "Маяк стоит"},
+		"a byte order mark":      {"text/html", utf16, "größer als gedacht"},
+		"not declared, Japanese": {"text/html", sjis, "灯台は、岬の先端"},
+		"not declared, UTF-8": {"text/html", []byte("<p>größer als alles, was man hier sonst so sieht</p>"),
+			"größer"},
+		"declared wrong, UTF-8": {"text/html; charset=iso-8859-1",
+			[]byte("<p>größer als alles, was man hier sonst so sieht</p>"), "größer"},
+		"a charset that is none": {"text/html; charset=klingon",
+			[]byte("<p>größer als alles, was man hier sonst so sieht</p>"), "größer"},
+		"bytes that are no text": {"text/html; charset=utf-8",
+			[]byte("<p>one \xff\xfe\x80 two, and some more words to read here</p>"), "two, and some more"},
+		"cut inside of a character": {"text/html; charset=utf-8",
+			[]byte("<p>these are quite a few words to read here ü ü \xc3"), "words to read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := read("https://a.example/", pdk.HTTPResult{Response: pdk.HTTPResponse{Status: 200, Headers: map[string]string{"content-type": c.contentType}, Body: c.body}})
+			p, err := read("https://a.example/", pdk.HTTPResult{Response: pdk.HTTPResponse{Status: 200,
+				Headers: map[string]string{"content-type": c.contentType}, Body: c.body}})
 			if err != nil || !strings.Contains(p.Text, c.want) {
 				t.Errorf("text %q, %v", p.Text, err)
 			}
@@ -268,7 +293,8 @@ func TestALongPageIsCutAroundTheQuery(t *testing.T) {
 	}
 	text := b.String()
 	blocks := map[string]string{"https://a.example/": served(t, 200, "text/plain", []byte(text), "truncated", "true")}
-	for query, want := range map[string]string{"Where does the albatross nest?": "albatross nests", "": "Line 0 speaks", "zebra": "Line 0 speaks"} {
+	for query, want := range map[string]string{"Where does the albatross nest?": "albatross nests", "": "Line 0 speaks",
+		"zebra": "Line 0 speaks"} {
 		site(t, blocks)
 		args, _ := json.Marshal(map[string]any{"urls": []string{"https://a.example/"}, "query": query})
 		_, a := run(t, string(args), refs)
@@ -280,12 +306,14 @@ func TestALongPageIsCutAroundTheQuery(t *testing.T) {
 		if !strings.Contains(r.Note, "are shown") || !strings.Contains(r.Note, "larger than 2 MiB") {
 			t.Errorf("%q: note %q", query, r.Note)
 		}
-		if at := strings.Index(r.Content, "albatross"); query != "" && want != "Line 0 speaks" && (at < maxPage/4 || at > maxPage*3/4) {
+		if at := strings.Index(r.Content, "albatross"); query != "" && want != "Line 0 speaks" &&
+			(at < maxPage/4 || at > maxPage*3/4) {
 			t.Errorf("the place stands at %d of %d", at, n)
 		}
 	}
 	site(t, blocks)
-	_, a := run(t, `{"urls":["https://a.example/"]}`, `{"bulkhead/refs":{"start":1,"count":9},"bulkhead/query":"albatross?"}`)
+	_, a := run(t, `{"urls":["https://a.example/"]}`,
+		`{"bulkhead/refs":{"start":1,"count":9},"bulkhead/query":"albatross?"}`)
 	if !strings.Contains(a.Results[0].Content, "albatross") {
 		t.Error("the person's question does not count as a query")
 	}
@@ -313,15 +341,24 @@ func TestTenLongPagesStayUnderTheCap(t *testing.T) {
 
 func TestHostilePagesGiveText(t *testing.T) {
 	for name, html := range map[string]string{
-		"deeply nested":       strings.Repeat("<div>", 100_000) + "the words at the bottom of all those elements are still read",
-		"deep formatting":     strings.Repeat("<b><i><a href=x>", 20_000) + "the words at the bottom of all those elements are still read",
-		"never closed":        strings.Repeat("<p><table><tr><td>", 200) + "the words at the bottom of all those elements are still read",
-		"many attributes":     "<p " + strings.Repeat("a=b ", 100_000) + ">the words at the bottom of all those elements are still read",
-		"many links":          "<main><p>the words at the bottom of all those elements are still read</p>" + strings.Repeat("<a href='/x'>y</a> ", 20_000) + "</main>",
-		"wide table":          "<main><p>the words at the bottom of all those elements are still read</p><table><tr>" + strings.Repeat("<td>x", 5_000) + "</table></main>",
-		"huge colspan":        "<main><p>the words at the bottom of all those elements are still read</p><table><tr><td colspan=1000000000 rowspan=1000000000>x<td>y<tr><td>z</table></main>",
-		"markup in the words": "<main><p>the words at the bottom of all those elements are still read ]( ![x](http://t.example/p.png) ``` </p></main>",
-		"zero bytes as refs":  "<main><p>the words at the bottom of all those elements are still read &#0; &#x110000; &#xD800;</p></main>",
+		"deeply nested": strings.Repeat("<div>", 100_000) +
+			"the words at the bottom of all those elements are still read",
+		"deep formatting": strings.Repeat("<b><i><a href=x>", 20_000) +
+			"the words at the bottom of all those elements are still read",
+		"never closed": strings.Repeat("<p><table><tr><td>", 200) +
+			"the words at the bottom of all those elements are still read",
+		"many attributes": "<p " + strings.Repeat("a=b ", 100_000) +
+			">the words at the bottom of all those elements are still read",
+		"many links": "<main><p>the words at the bottom of all those elements are still read</p>" +
+			strings.Repeat("<a href='/x'>y</a> ", 20_000) + "</main>",
+		"wide table": "<main><p>the words at the bottom of all those elements are still read</p><table><tr>" +
+			strings.Repeat("<td>x", 5_000) + "</table></main>",
+		"huge colspan": "<main><p>the words at the bottom of all those elements are still " +
+			"read</p><table><tr><td colspan=1000000000 rowspan=1000000000>x<td>y<tr><td>z</table></main>",
+		"markup in the words": "<main><p>the words at the bottom of all those elements are still read ]( " +
+			"![x](http://t.example/p.png) ``` </p></main>",
+		"zero bytes as refs": "<main><p>the words at the bottom of all those elements are still read &#0; &#x110000; " +
+			"&#xD800;</p></main>",
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := opened(t, html)
@@ -341,7 +378,8 @@ func FuzzPage(f *testing.F) {
 	f.Add("", []byte("<table><tr><td><table></td>x<svg><title><p></svg><math><mi>"))
 	f.Add("text/html", []byte("<p><a><p><a><table><a><b></p></a>"))
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
-		p, err := read("https://a.example/x", pdk.HTTPResult{Response: pdk.HTTPResponse{Status: 200, Headers: map[string]string{"content-type": contentType}, Body: body}})
+		p, err := read("https://a.example/x", pdk.HTTPResult{Response: pdk.HTTPResponse{Status: 200,
+			Headers: map[string]string{"content-type": contentType}, Body: body}})
 		if err != nil {
 			return
 		}

@@ -12,7 +12,8 @@ import (
 func opened(t *testing.T, html string) (page, error) {
 	t.Helper()
 	return read("https://site.example/dir/page", pdk.HTTPResult{Response: pdk.HTTPResponse{
-		Status: 200, Headers: map[string]string{"content-type": "text/html; charset=utf-8"}, FinalURL: "https://site.example/dir/page", Body: []byte(html),
+		Status: 200, Headers: map[string]string{"content-type": "text/html; charset=utf-8"},
+		FinalURL: "https://site.example/dir/page", Body: []byte(html),
 	}})
 }
 
@@ -44,7 +45,8 @@ func TestMainContentIsWholeAndClutterIsGone(t *testing.T) {
 			if strings.Contains(p.Text, "CLUTTER") {
 				t.Errorf("clutter in\n%s", p.Text)
 			}
-			if strings.Contains(p.Text, "](javascript:") || strings.Contains(p.Text, "![") || strings.Contains(p.Text, "<script") {
+			if strings.Contains(p.Text, "](javascript:") || strings.Contains(p.Text, "![") ||
+				strings.Contains(p.Text, "<script") {
 				t.Errorf("something that could load or run in\n%s", p.Text)
 			}
 			if s.title != "" && p.Title != s.title {

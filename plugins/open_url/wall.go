@@ -39,7 +39,8 @@ func look(doc *html.Node, address string) facts {
 }
 
 // mounts are the ids of elements that frameworks fill.
-var mounts = map[string]bool{"root": true, "app": true, "__next": true, "__nuxt": true, "main-app": true, "application": true, "svelte": true}
+var mounts = map[string]bool{"root": true, "app": true, "__next": true, "__nuxt": true, "main-app": true,
+	"application": true, "svelte": true}
 
 // textIn is the text of an element whatever it is.
 func textIn(n *html.Node) string {
@@ -79,7 +80,8 @@ func wall(f facts) error {
 		host = u.Hostname()
 	}
 	switch {
-	case strings.HasPrefix(host, "consent."), consentWords.MatchString(f.text) && acceptWords.MatchString(f.text), bare && consentWords.MatchString(all):
+	case strings.HasPrefix(host, "consent."), consentWords.MatchString(f.text) && acceptWords.MatchString(f.text),
+		bare && consentWords.MatchString(all):
 		return refusal("The page shows only a question about cookies or consent, and not its content.")
 	case robotWords.MatchString(f.text), bare && robotWords.MatchString(all):
 		return refusal("The page asks to prove that one is a person, and does not show its content.")

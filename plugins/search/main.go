@@ -14,8 +14,10 @@ import (
 	pdk "github.com/bulkhead-host/bulkhead/pdk/go"
 )
 
-const description = "Searches the user's own documents and returns the passages that fit best, each with a ref to cite it by. " +
-	"Use it for every question that the documents may answer. Give one to five queries: short, in the words that the documents would use."
+const description = "Searches the user's own documents and returns the passages that fit best, each with a ref to " +
+	"cite it by. " +
+	"Use it for every question that the documents may answer. Give one to five queries: short, in the words that the " +
+	"documents would use."
 
 func init() {
 	pdk.Register(pdk.Func("internal_search", "Search documents", description, search))
@@ -108,7 +110,8 @@ func sentence(err error) string {
 	}
 	switch e.Kind {
 	case pdk.Denied:
-		return "The documents may not be searched: " + e.Message + " Do not try again; tell the person that an operator can grant it."
+		return "The documents may not be searched: " + e.Message +
+			" Do not try again; tell the person that an operator can grant it."
 	case pdk.Unavailable:
 		return "The documents cannot be searched on this host: " + e.Message
 	case pdk.Invalid, pdk.Quota:

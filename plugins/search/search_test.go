@@ -66,7 +66,8 @@ func run(t *testing.T, arguments, meta string) (output, answer) {
 const refs = `{"bulkhead/refs":{"start":101,"count":100}}`
 
 func hit(doc, chunk string) pdk.Hit {
-	return pdk.Hit{DocumentID: doc, ChunkID: chunk, Title: "T " + doc, Section: "A › B", Content: "passage " + chunk, Snippet: "s", UpdatedAt: "2026-01-02T00:00:00Z"}
+	return pdk.Hit{DocumentID: doc, ChunkID: chunk, Title: "T " + doc, Section: "A › B", Content: "passage " + chunk,
+		Snippet: "s", UpdatedAt: "2026-01-02T00:00:00Z"}
 }
 
 func TestPassagesOfOneDocumentShareItsRef(t *testing.T) {
@@ -79,7 +80,8 @@ func TestPassagesOfOneDocumentShareItsRef(t *testing.T) {
 	if !slices.Equal(got, []int{101, 102, 101}) {
 		t.Fatalf("refs are %v", got)
 	}
-	if d := out.Meta.Documents; len(d) != 2 || d[0].ID != "d1" || d[0].Ref != 101 || d[0].Source != "knowledge" || d[1].Title != "T d2" {
+	if d := out.Meta.Documents; len(d) != 2 || d[0].ID != "d1" || d[0].Ref != 101 || d[0].Source != "knowledge" ||
+		d[1].Title != "T d2" {
 		t.Fatalf("documents are %+v", d)
 	}
 	if r := a.Results[0]; r.Section != "A › B" || r.Content != "passage 1" || r.UpdatedAt == "" || a.Note != "" {
@@ -151,8 +153,9 @@ func TestWhatCannotBeSearchedIsSaid(t *testing.T) {
 		return fmt.Sprintf(`{"error":{"kind":%q,"message":%q}}`, kind, message)
 	}
 	serve(t, map[string]any{
-		"denied": block("denied", "The capability knowledge was not granted."), "unavailable": block("unavailable", "No index."),
-		"failed": block("failed", "It broke."), "good": []pdk.Hit{hit("d", "1")},
+		"denied":      block("denied", "The capability knowledge was not granted."),
+		"unavailable": block("unavailable", "No index."),
+		"failed":      block("failed", "It broke."), "good": []pdk.Hit{hit("d", "1")},
 	})
 	for arguments, says := range map[string]string{
 		`{"queries":["denied"]}`:      "an operator can grant it",

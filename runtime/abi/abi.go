@@ -105,7 +105,8 @@ func refuse(im wasmbin.Import, advice string) error {
 
 func refuseType(im wasmbin.Import, want string) error {
 	return &wasmbin.Error{Kind: wasmbin.Unsupported, Message: fmt.Sprintf(
-		"The module imports %q.%q with the type %s; here it has %s. Build it with a current PDK.", im.Module, im.Name, im.Type, want)}
+		"The module imports %q.%q with the type %s; here it has %s. Build it with a current PDK.", im.Module, im.Name,
+		im.Type, want)}
 }
 
 // linkFixed links those of a fixed set of functions that are imported.

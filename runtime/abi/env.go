@@ -26,7 +26,10 @@ func envFunctions() []function {
 		{"var_get", one, one, guarded("var_get", varGet)},
 		{"var_set", two, nil, guarded("var_set", varSet)},
 		{"http_request", two, one, guarded("http_request", httpRequest)},
-		{"http_status_code", nil, number, plain(func(s *State, stack []uint64) { stack[0] = api.EncodeI32(s.httpStatus) })},
+		{"http_status_code", nil, number, plain(func(s *State,
+			stack []uint64) {
+			stack[0] = api.EncodeI32(s.httpStatus)
+		})},
 		{"http_headers", nil, one, guarded("http_headers", httpHeaders)},
 		{"get_log_level", nil, number, plain(func(_ *State, stack []uint64) { stack[0] = logLevelInfo })},
 	}...)

@@ -61,7 +61,8 @@ func (m mounted) errno(err error) wasi.Errno {
 		m.state.log.write("warn", []byte("The plugin's files take all the room that they may; a file was not written."))
 		m.state.errno = errnoDquot
 	case errors.Is(err, vfs.ErrFull):
-		m.state.log.write("warn", []byte("There is no room left where the plugin's files are kept; a file was not written."))
+		m.state.log.write("warn", []byte("There is no room left where the plugin's files are kept; a file was not "+
+			"written."))
 		m.state.errno = errnoNospc
 	case errors.Is(err, vfs.ErrTooManyOpen):
 		m.state.errno = errnoMfile
@@ -96,7 +97,8 @@ func (m mounted) OpenFile(path string, flag wasi.Oflag, _ fs.FileMode) (wasi.Fil
 	default:
 		how = vfs.Read
 	}
-	for bit, want := range map[wasi.Oflag]int{wasi.O_CREAT: vfs.Create, wasi.O_EXCL: vfs.Exclusive, wasi.O_TRUNC: vfs.Truncate} {
+	for bit, want := range map[wasi.Oflag]int{wasi.O_CREAT: vfs.Create, wasi.O_EXCL: vfs.Exclusive,
+		wasi.O_TRUNC: vfs.Truncate} {
 		if flag&bit != 0 {
 			how |= want
 		}
@@ -141,7 +143,8 @@ func (m mounted) stat(info vfs.Info) sys.Stat_t {
 		mode |= fs.ModeDir | 0o111
 	}
 	at := info.Modified.UnixNano()
-	return sys.Stat_t{Dev: m.device, Ino: sys.Inode(info.Inode), Mode: mode, Nlink: 1, Size: info.Size, Atim: at, Mtim: at, Ctim: at}
+	return sys.Stat_t{Dev: m.device, Ino: sys.Inode(info.Inode), Mode: mode, Nlink: 1, Size: info.Size, Atim: at,
+		Mtim: at, Ctim: at}
 }
 
 // Mkdir implements wazero's FS.

@@ -88,7 +88,8 @@ func TestLineWriterMakesLines(t *testing.T) {
 		}
 	}
 	w.flush()
-	if len(got) != 4 || got[0] != "ab" || got[1] != "c" || len(got[2]) != maxLineBytes || got[3] != string(make([]byte, 5))+"end\uFFFD" {
+	if len(got) != 4 || got[0] != "ab" || got[1] != "c" || len(got[2]) != maxLineBytes ||
+		got[3] != string(make([]byte, 5))+"end\uFFFD" {
 		t.Errorf("%d lines: %.40q", len(got), got)
 	}
 }

@@ -11,10 +11,13 @@ import (
 func TestResetKnowsEveryField(t *testing.T) {
 	kept := "belongs to the instance, not to a call"
 	treated := map[string]string{
-		"ctx": "forget", "call": "forget", "request": "forget", "inputOff": "forget", "inputLen": "forget", "outputOff": "forget", "outputLen": "forget",
-		"errorOff": "forget", "words": "forget", "looks": "forget", "watched": "forget", "httpStatus": "forget", "httpHeaders": "forget",
-		"fuel": "Reset", "mem": "Reset", "vars": "Reset", "varBytes": "Reset", "log": "Reset", "stdout": "Reset", "stderr": "Reset",
-		"limit": "Begin sets it", "errno": "exact sets it before it reads it", "linear": kept,
+		"ctx": "forget", "call": "forget", "request": "forget", "inputOff": "forget", "inputLen": "forget",
+		"outputOff": "forget", "outputLen": "forget",
+		"errorOff": "forget", "words": "forget", "looks": "forget", "watched": "forget", "httpStatus": "forget",
+		"httpHeaders": "forget",
+		"fuel":        "Reset", "mem": "Reset", "vars": "Reset", "varBytes": "Reset", "log": "Reset", "stdout": "Reset",
+		"stderr": "Reset",
+		"limit":  "Begin sets it", "errno": "exact sets it before it reads it", "linear": kept,
 	}
 	for i := range reflect.TypeFor[State]().NumField() {
 		if name := reflect.TypeFor[State]().Field(i).Name; treated[name] == "" {
@@ -31,7 +34,8 @@ func TestKernelMemoryAfterResetIsAsNew(t *testing.T) {
 		fresh := NewState(context.Background(), 64<<20, 1)
 		off, want := s.mem.alloc(size), fresh.mem.alloc(size)
 		if off != want || s.mem.size() != fresh.mem.size() {
-			t.Fatalf("a block of %d at %d in %d bytes; in a new state at %d in %d", size, off, s.mem.size(), want, fresh.mem.size())
+			t.Fatalf("a block of %d at %d in %d bytes; in a new state at %d in %d", size, off, s.mem.size(), want,
+				fresh.mem.size())
 		}
 		for at, b := range s.mem.data {
 			if b != 0 {

@@ -357,7 +357,8 @@ func (s *State) head(function string, off uint64, n int) []byte {
 func (s *State) answer(function string, data []byte) uint64 {
 	off, ok := s.mem.put(data)
 	if !ok {
-		panic(fault("The answer of %s (%d bytes) does not fit into the memory limit of %d bytes.", function, len(data), s.limit))
+		panic(fault("The answer of %s (%d bytes) does not fit into the memory limit of %d bytes.", function, len(data),
+			s.limit))
 	}
 	return off
 }

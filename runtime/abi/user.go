@@ -31,7 +31,8 @@ func linkUser(ctx context.Context, rt wazero.Runtime, imports []wasmbin.Import) 
 	for _, im := range imports {
 		if !carriesBlocks(im.Type) {
 			return &wasmbin.Error{Kind: wasmbin.Unsupported, Message: fmt.Sprintf(
-				"The module imports the host function %q with the type %s; host functions take up to %d i64 and give at most one i64. Declare it as (i64) -> (i64).",
+				"The module imports the host function %q with the type %s; host functions take up to %d i64 and give "+
+					"at most one i64. Declare it as (i64) -> (i64).",
 				im.Name, im.Type, maxUserParams)}
 		}
 		if before, ok := types[im.Name]; ok {
@@ -105,7 +106,8 @@ func (s *State) userInput(name string, offsets []uint64) []byte {
 		total += s.mem.length(off)
 	}
 	if total > maxUserBytes {
-		panic(fault("The blocks that the guest gave to %s have %d bytes; several may have %d together.", name, total, maxUserBytes))
+		panic(fault("The blocks that the guest gave to %s have %d bytes; several may have %d together.", name, total,
+			maxUserBytes))
 	}
 	texts := make([]string, len(offsets))
 	for i, off := range offsets {

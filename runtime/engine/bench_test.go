@@ -34,7 +34,8 @@ func BenchmarkCall(b *testing.B) {
 	}
 	for _, c := range cases {
 		b.Run(c.name, func(b *testing.B) {
-			m, err := newEngine(b, engine.Config{Spares: c.spares, CacheDir: goCache}).Load(b.Context(), c.wasm, engine.Limits{})
+			m, err := newEngine(b, engine.Config{Spares: c.spares, CacheDir: goCache}).Load(b.Context(), c.wasm,
+				engine.Limits{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -56,7 +57,8 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkParallel measures isolated calls of the Go plugin on all processors.
 func BenchmarkParallel(b *testing.B) {
-	m, err := newEngine(b, engine.Config{CacheDir: goCache}).Load(b.Context(), goPlugin, engine.Limits{Concurrency: 2 * runtime.GOMAXPROCS(0)})
+	m, err := newEngine(b, engine.Config{CacheDir: goCache}).Load(b.Context(), goPlugin,
+		engine.Limits{Concurrency: 2 * runtime.GOMAXPROCS(0)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -86,7 +88,8 @@ func BenchmarkLoad(b *testing.B) {
 // BenchmarkStop measures how long a pure loop goes on after it was stopped, while three
 // others run on each processor. The median and the worst are reported.
 func BenchmarkStop(b *testing.B) {
-	m, err := newEngine(b, engine.Config{}).Load(b.Context(), spin(false), engine.Limits{Concurrency: 64, Timeout: time.Hour, Fuel: 1 << 60})
+	m, err := newEngine(b, engine.Config{}).Load(b.Context(), spin(false),
+		engine.Limits{Concurrency: 64, Timeout: time.Hour, Fuel: 1 << 60})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -248,7 +248,8 @@ func TestLimitsHoldForAKeptModule(t *testing.T) {
 	dir := t.TempDir()
 	e := loadIn(t, dir, b.Bytes())
 	var refused *engine.LoadError
-	if _, err := e.Load(t.Context(), b.Bytes(), engine.Limits{MemoryMiB: 1}); !errors.As(err, &refused) || refused.Kind != engine.TooLarge {
+	if _, err := e.Load(t.Context(), b.Bytes(), engine.Limits{MemoryMiB: 1}); !errors.As(err, &refused) ||
+		refused.Kind != engine.TooLarge {
 		t.Errorf("err = %v", err)
 	}
 	if files := cacheFiles(t, dir); len(files) != 3 {
@@ -332,7 +333,8 @@ func TestCacheVersionFollowsTheRewriter(t *testing.T) {
 	}
 	key := fmt.Sprintf("%s %x", engine.CacheVersion, sum.Sum(nil)[:8])
 	if key != rewritten {
-		t.Errorf("version and hash are %q; the test knows %q. If modules are rewritten differently now, change the version too.", key, rewritten)
+		t.Errorf("version and hash are %q; the test knows %q. If modules are rewritten differently now, change the "+
+			"version too.", key, rewritten)
 	}
 }
 

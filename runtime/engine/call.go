@@ -141,9 +141,11 @@ func (m *Module) callable(export string) error {
 		return &CallError{Kind: MissingExport, Message: fmt.Sprintf("The module exports no function %q.", export)}
 	}
 	results := e.Type.Results
-	if len(e.Type.Params) > 0 || len(results) > 1 || len(results) == 1 && results[0] != wasmbin.I32 && results[0] != wasmbin.I64 {
+	if len(e.Type.Params) > 0 || len(results) > 1 || len(results) == 1 && results[0] != wasmbin.I32 &&
+		results[0] != wasmbin.I64 {
 		return &CallError{Kind: MissingExport, Message: fmt.Sprintf(
-			"The module exports %q with the type %s; a function that is called takes nothing and returns an i32.", export, e.Type)}
+			"The module exports %q with the type %s; a function that is called takes nothing and returns an i32.",
+			export, e.Type)}
 	}
 	return nil
 }
@@ -169,7 +171,8 @@ func (m *Module) run(ctx context.Context, call Call, limits Limits, out *Outcome
 			out.Output = state.Output()
 		} else {
 			failure = &CallError{Kind: OutputTooLarge, Message: fmt.Sprintf(
-				"The plugin's output has %d bytes; the limit is %d. Return less, or in parts.", length, limits.OutputBytes)}
+				"The plugin's output has %d bytes; the limit is %d. Return less, or in parts.", length,
+				limits.OutputBytes)}
 		}
 	}
 	from.end(fit)

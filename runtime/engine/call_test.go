@@ -130,7 +130,8 @@ func TestGoGuestCannotTakeMoreThanItsMemory(t *testing.T) {
 
 func TestOutputBeyondLimitIsRefused(t *testing.T) {
 	m := loadGo(t, engine.Limits{})
-	out, err := m.Call(t.Context(), engine.Call{Export: "echo", Input: make([]byte, 2000), Limits: engine.Limits{OutputBytes: 1000}})
+	out, err := m.Call(t.Context(), engine.Call{Export: "echo", Input: make([]byte, 2000),
+		Limits: engine.Limits{OutputBytes: 1000}})
 	want(t, err, engine.OutputTooLarge, "2000")
 	if out.Output != nil {
 		t.Error("an output was returned")
@@ -178,7 +179,8 @@ func want(t *testing.T, err error, kind engine.CallKind, says string) {
 	if strings.Contains(failed.Message, "goroutine") || strings.Contains(failed.Message, ".go:") {
 		t.Errorf("the message has a Go stack: %q", failed.Message)
 	}
-	if errors.Is(err, context.DeadlineExceeded) != (kind == engine.Timeout) || errors.Is(err, context.Canceled) != (kind == engine.Cancelled) {
+	if errors.Is(err, context.DeadlineExceeded) != (kind == engine.Timeout) ||
+		errors.Is(err, context.Canceled) != (kind == engine.Cancelled) {
 		t.Errorf("%s does not bridge to the context's error", kind)
 	}
 }

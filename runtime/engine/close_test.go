@@ -14,11 +14,12 @@ func TestCloseWaitsForRunningCalls(t *testing.T) {
 	inside, closing := make(chan struct{}), make(chan struct{})
 	result := make(chan error, 1)
 	go func() {
-		_, err := m.Call(context.Background(), engine.Call{Export: "call", Host: hostOf(func(_ context.Context, in []byte) []byte {
-			close(inside)
-			<-closing
-			return in
-		})})
+		_, err := m.Call(context.Background(), engine.Call{Export: "call",
+			Host: hostOf(func(_ context.Context, in []byte) []byte {
+				close(inside)
+				<-closing
+				return in
+			})})
 		result <- err
 	}()
 	enters(t, inside, result)
@@ -61,11 +62,12 @@ func TestCloseCancelsCallsWhenItsContextEnds(t *testing.T) {
 	inside := make(chan struct{})
 	result := make(chan error, 1)
 	go func() {
-		_, err := m.Call(context.Background(), engine.Call{Export: "call", Host: hostOf(func(ctx context.Context, _ []byte) []byte {
-			close(inside)
-			<-ctx.Done()
-			return nil
-		})})
+		_, err := m.Call(context.Background(), engine.Call{Export: "call",
+			Host: hostOf(func(ctx context.Context, _ []byte) []byte {
+				close(inside)
+				<-ctx.Done()
+				return nil
+			})})
 		result <- err
 	}()
 	enters(t, inside, result)
@@ -131,7 +133,8 @@ func hammer(t *testing.T, ctx context.Context, m *engine.Module, worker, i int) 
 	var failed *engine.CallError
 	switch {
 	case err == nil:
-		if call.Export == "echo" && string(out.Output) != "payload" || call.Export == "count" && string(out.Output) != "1" {
+		if call.Export == "echo" && string(out.Output) != "payload" || call.Export == "count" &&
+			string(out.Output) != "1" {
 			t.Errorf("%s = %q", call.Export, out.Output)
 		}
 	case errors.As(err, &failed):

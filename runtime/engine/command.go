@@ -51,7 +51,9 @@ func (l *Lease) Run(ctx context.Context, c Command) (CommandOutcome, error) {
 	return l.module.command(ctx, c, l.Call)
 }
 
-func (m *Module) command(ctx context.Context, c Command, call func(context.Context, Call) (Outcome, error)) (CommandOutcome, error) {
+func (m *Module) command(
+	ctx context.Context, c Command, call func(context.Context, Call) (Outcome, error),
+) (CommandOutcome, error) {
 	stdout := &capture{limit: m.limits.within(c.Limits).OutputBytes}
 	stderr := &tail{}
 	out, err := call(ctx, Call{

@@ -44,8 +44,10 @@ func TestAProgramHasArgumentsStdinAndAnExitCode(t *testing.T) {
 		{[]string{"p", "read", "/etc/passwd"}, "", "", "open /etc/passwd", 1},
 	}
 	for _, c := range cases {
-		out, err := m.Run(t.Context(), engine.Command{Args: c.args, Stdin: []byte(c.stdin), Log: func(level, line string) { log = append(log, level+" "+line) }})
-		if err != nil || out.Code != c.code || string(out.Output) != c.stdout || !strings.HasPrefix(string(out.Stderr), c.stderr) {
+		out, err := m.Run(t.Context(), engine.Command{Args: c.args, Stdin: []byte(c.stdin),
+			Log: func(level, line string) { log = append(log, level+" "+line) }})
+		if err != nil || out.Code != c.code || string(out.Output) != c.stdout ||
+			!strings.HasPrefix(string(out.Stderr), c.stderr) {
 			t.Errorf("%q: code %d, stdout %.80q, stderr %.80q, %v", c.args, out.Code, out.Output, out.Stderr, err)
 		}
 		if out.Fuel == 0 || out.MemoryBytes == 0 || out.Duration == 0 {

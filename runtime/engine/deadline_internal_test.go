@@ -38,11 +38,13 @@ func TestDeadlineIsDone(t *testing.T) {
 		end        func(s scene)
 		err, cause error
 	}{
-		"its end":                {func(s scene) { s.d.end() }, context.Canceled, context.Canceled},
-		"its time":               {func(s scene) { time.Sleep(time.Minute); <-s.d.Done() }, context.Canceled, context.DeadlineExceeded},
-		"the caller":             {func(s scene) { s.cancel() }, context.Canceled, context.Canceled},
-		"the module":             {func(s scene) { s.m.kill() }, context.Canceled, context.Canceled},
-		"its time, then its end": {func(s scene) { time.Sleep(time.Minute); <-s.d.Done(); s.d.end() }, context.Canceled, context.DeadlineExceeded},
+		"its end": {func(s scene) { s.d.end() }, context.Canceled, context.Canceled},
+		"its time": {func(s scene) { time.Sleep(time.Minute); <-s.d.Done() }, context.Canceled,
+			context.DeadlineExceeded},
+		"the caller": {func(s scene) { s.cancel() }, context.Canceled, context.Canceled},
+		"the module": {func(s scene) { s.m.kill() }, context.Canceled, context.Canceled},
+		"its time, then its end": {func(s scene) { time.Sleep(time.Minute); <-s.d.Done(); s.d.end() }, context.Canceled,
+			context.DeadlineExceeded},
 	} {
 		for _, waited := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {

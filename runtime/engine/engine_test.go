@@ -47,7 +47,8 @@ func TestMain(m *testing.M) {
 
 // buildAll builds the modules into a folder and compiles them into the cache.
 func buildAll(dir string) (err error) {
-	if goPlugin, err = build(filepath.Join(dir, "plugin.wasm"), "./testdata/goplugin", "-buildmode=c-shared"); err != nil {
+	if goPlugin, err = build(filepath.Join(dir, "plugin.wasm"), "./testdata/goplugin",
+		"-buildmode=c-shared"); err != nil {
 		return err
 	}
 	if program, err = build(filepath.Join(dir, "command.wasm"), "./testdata/command"); err != nil {

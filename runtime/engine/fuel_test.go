@@ -19,7 +19,8 @@ func endlessInitialize() []byte {
 }
 
 func TestSpentFuelEndsTheCall(t *testing.T) {
-	for name, wasm := range map[string][]byte{"call": spin(false), "start": spin(true), "_initialize": endlessInitialize()} {
+	for name, wasm := range map[string][]byte{"call": spin(false), "start": spin(true),
+		"_initialize": endlessInitialize()} {
 		m := load(t, wasm, engine.Limits{Fuel: 3_000_000})
 		for range 3 {
 			out, err := m.Call(t.Context(), engine.Call{Export: "call"})
@@ -92,7 +93,8 @@ func TestHostFunctionsEndAStoppedCall(t *testing.T) {
 		"alloc":  again(&kernel, w.Const64(size), w.Call(alloc), w.Call(free)),
 		"random": again(&random, w.Const32(0), w.Const32(size), w.Call(get), w.Drop),
 		"write":  again(&write, w.Const32(1), w.Const32(0), w.Const32(1), w.Const32(8), w.Call(fdWrite), w.Drop),
-		"bulk":   again(&bulk, w.Const64(16), w.Const32(0), w.Const32(1), w.Call(read), w.Const64(1), w.Call(bulkAlloc), w.Const32(0), w.Const32(1), w.Call(read)),
+		"bulk": again(&bulk, w.Const64(16), w.Const32(0), w.Const32(1), w.Call(read), w.Const64(1), w.Call(bulkAlloc),
+			w.Const32(0), w.Const32(1), w.Call(read)),
 	}
 	for name, wasm := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +110,8 @@ func TestHostFunctionsEndAStoppedCall(t *testing.T) {
 func TestLargeRangesEndAStoppedCall(t *testing.T) {
 	var b w.Module
 	b.Memory(512)
-	b.Func("call", number, 0, w.Loop, w.Const32(0), w.Const32(1), w.Const32(32<<20), []byte{0xfc, 0x0b, 0}, w.Again, w.End, w.Const32(0))
+	b.Func("call", number, 0, w.Loop, w.Const32(0), w.Const32(1), w.Const32(32<<20), []byte{0xfc, 0x0b, 0}, w.Again,
+		w.End, w.Const32(0))
 	m := load(t, b.Bytes(), engine.Limits{Fuel: 100_000_000})
 	_, err := m.Call(t.Context(), engine.Call{Export: "call"})
 	want(t, err, engine.CPU, "cpu budget spent")
@@ -128,18 +131,19 @@ func TestSuspendedTimeDoesNotCount(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait := func(suspended time.Duration, counted ...time.Duration) error {
-			_, err := m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(ctx context.Context, in []byte) []byte {
-				for _, d := range counted {
-					time.Sleep(d)
-					resume := engine.Suspend(ctx)
-					inner := engine.Suspend(ctx)
-					time.Sleep(suspended)
-					inner()
-					resume()
-					resume()
-				}
-				return in
-			})})
+			_, err := m.Call(t.Context(), engine.Call{Export: "call",
+				Host: hostOf(func(ctx context.Context, in []byte) []byte {
+					for _, d := range counted {
+						time.Sleep(d)
+						resume := engine.Suspend(ctx)
+						inner := engine.Suspend(ctx)
+						time.Sleep(suspended)
+						inner()
+						resume()
+						resume()
+					}
+					return in
+				})})
 			return err
 		}
 		if err := wait(time.Hour, 20*time.Second, 20*time.Second); err != nil {
@@ -148,17 +152,19 @@ func TestSuspendedTimeDoesNotCount(t *testing.T) {
 		want(t, wait(time.Hour, 40*time.Second, 40*time.Second), engine.Timeout, "1m0s")
 
 		// The same in a call that was made by the host function of another.
-		_, err = m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(ctx context.Context, in []byte) []byte {
-			_, err := m.Call(ctx, engine.Call{Export: "call", Host: hostOf(func(ctx context.Context, in []byte) []byte {
-				defer engine.Suspend(ctx)()
-				time.Sleep(time.Hour)
+		_, err = m.Call(t.Context(), engine.Call{Export: "call",
+			Host: hostOf(func(ctx context.Context, in []byte) []byte {
+				_, err := m.Call(ctx, engine.Call{Export: "call",
+					Host: hostOf(func(ctx context.Context, in []byte) []byte {
+						defer engine.Suspend(ctx)()
+						time.Sleep(time.Hour)
+						return in
+					})})
+				if err != nil {
+					t.Errorf("the inner call: %v", err)
+				}
 				return in
 			})})
-			if err != nil {
-				t.Errorf("the inner call: %v", err)
-			}
-			return in
-		})})
 		if err != nil {
 			t.Errorf("the outer call: %v", err)
 		}

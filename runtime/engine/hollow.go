@@ -114,7 +114,8 @@ func (w watched) taken() error {
 	if err != nil {
 		return err
 	}
-	if name != w.name || !os.SameFile(info, w.info) || info.Size() != w.info.Size() || !info.ModTime().Equal(w.info.ModTime()) {
+	if name != w.name || !os.SameFile(info, w.info) || info.Size() != w.info.Size() ||
+		!info.ModTime().Equal(w.info.ModTime()) {
 		return errNoCode
 	}
 	return nil

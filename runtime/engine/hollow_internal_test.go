@@ -66,7 +66,11 @@ func TestAHollowModuleNeverRuns(t *testing.T) {
 			return os.Rename(filepath.Join(folder, kept.summary.Code), filepath.Join(folder, other))
 		},
 		"code by a name that is not there": func(_ string, kept *entry) error { kept.summary.Code += "x"; return nil },
-		"code outside":                     func(_ string, kept *entry) error { kept.summary.Code = "../" + kept.summary.Code; return nil },
+		"code outside": func(_ string,
+			kept *entry) error {
+			kept.summary.Code = "../" + kept.summary.Code
+			return nil
+		},
 		"no code": func(folder string, kept *entry) error {
 			return os.Remove(filepath.Join(folder, kept.summary.Code))
 		},
@@ -122,7 +126,11 @@ func TestKeptCodeDoesTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n == 1 {
-				if k, _ := keyOf(wasm); func() bool { _, kept, ok := e.cache.find(k); return !ok || kept.summary.Code == "" }() {
+				if k, _ := keyOf(wasm); func() bool {
+					_, kept, ok := e.cache.find(k)
+					return !ok ||
+						kept.summary.Code == ""
+				}() {
 					t.Fatal("the code did not come from the cache")
 				}
 			}

@@ -40,7 +40,8 @@ func TestPanicInHostFunctionFailsThatCallOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, value := range []any{"secret detail", errors.New("secret detail")} {
-		_, err = m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(context.Context, []byte) []byte { panic(value) })})
+		_, err = m.Call(t.Context(), engine.Call{Export: "call",
+			Host: hostOf(func(context.Context, []byte) []byte { panic(value) })})
 		want(t, err, engine.HostFault, "ask")
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("the panic's text came out: %v", err)
@@ -49,7 +50,8 @@ func TestPanicInHostFunctionFailsThatCallOnly(t *testing.T) {
 	if !strings.Contains(log.String(), "secret detail") {
 		t.Error("the operator's log does not have the reason")
 	}
-	out, err := m.Call(t.Context(), engine.Call{Export: "call", Input: []byte("x"), Host: hostOf(func(_ context.Context, in []byte) []byte { return in })})
+	out, err := m.Call(t.Context(), engine.Call{Export: "call", Input: []byte("x"),
+		Host: hostOf(func(_ context.Context, in []byte) []byte { return in })})
 	if err != nil || string(out.Output) != "x" {
 		t.Errorf("the next call: %q, %v", out.Output, err)
 	}
@@ -58,7 +60,8 @@ func TestPanicInHostFunctionFailsThatCallOnly(t *testing.T) {
 func TestPanicInLogHookLosesALineOnly(t *testing.T) {
 	m := loadGo(t, engine.Limits{})
 	for range 2 {
-		if _, err := m.Call(t.Context(), engine.Call{Export: "say", Log: func(string, string) { panic("log") }}); err != nil {
+		if _, err := m.Call(t.Context(), engine.Call{Export: "say",
+			Log: func(string, string) { panic("log") }}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -122,13 +125,14 @@ func TestConcurrencyIsNeverExceededAndNobodyIsDropped(t *testing.T) {
 	var wg sync.WaitGroup
 	for range calls {
 		wg.Go(func() {
-			_, err := m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(_ context.Context, in []byte) []byte {
-				n := running.Add(1)
-				defer running.Add(-1)
-				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-				}
-				return in
-			})})
+			_, err := m.Call(t.Context(), engine.Call{Export: "call",
+				Host: hostOf(func(_ context.Context, in []byte) []byte {
+					n := running.Add(1)
+					defer running.Add(-1)
+					for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+					}
+					return in
+				})})
 			if err != nil {
 				t.Error(err)
 			}
@@ -148,9 +152,10 @@ func TestHostFunctionsOfOtherShapes(t *testing.T) {
 	b.Func("call", number, 0, w.Call(nullary), w.Call(in), w.Call(pair), w.Const32(0))
 	m := load(t, b.Bytes(), engine.Limits{})
 	got := map[string]string{}
-	_, err := m.Call(t.Context(), engine.Call{Export: "call", Input: []byte("in"), Host: func(name string) engine.HostFunc {
-		return func(_ context.Context, in []byte) []byte { got[name] = string(in); return []byte("time") }
-	}})
+	_, err := m.Call(t.Context(), engine.Call{Export: "call", Input: []byte("in"),
+		Host: func(name string) engine.HostFunc {
+			return func(_ context.Context, in []byte) []byte { got[name] = string(in); return []byte("time") }
+		}})
 	if err != nil || got["now"] != "" || got["put"] != `["time","in"]` {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -158,7 +163,8 @@ func TestHostFunctionsOfOtherShapes(t *testing.T) {
 
 func TestAnswerBeyondMemoryTraps(t *testing.T) {
 	m := load(t, asking(), engine.Limits{MemoryMiB: 1})
-	_, err := m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(context.Context, []byte) []byte { return make([]byte, 2<<20) })})
+	_, err := m.Call(t.Context(), engine.Call{Export: "call",
+		Host: hostOf(func(context.Context, []byte) []byte { return make([]byte, 2<<20) })})
 	want(t, err, engine.Trap, "does not fit")
 	_, err = m.Call(t.Context(), engine.Call{Export: "call", Input: make([]byte, 2<<20)})
 	want(t, err, engine.Trap, "does not fit")
@@ -175,7 +181,8 @@ func TestInitialisationThatNeedsTheCallIsDoneWithinIt(t *testing.T) {
 	m := load(t, b.Bytes(), engine.Limits{})
 	var asked int
 	for range 10 {
-		_, err := m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(context.Context, []byte) []byte { asked++; return nil })})
+		_, err := m.Call(t.Context(), engine.Call{Export: "call",
+			Host: hostOf(func(context.Context, []byte) []byte { asked++; return nil })})
 		if err != nil {
 			t.Fatal(err)
 		}

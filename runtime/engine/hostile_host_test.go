@@ -73,7 +73,8 @@ func TestAnyArgumentOfASystemCallIsSafe(t *testing.T) {
 			}
 			m := load(t, b.Bytes(), engine.Limits{MemoryMiB: 1})
 			for _, export := range m.Exports() {
-				out, err := m.Call(t.Context(), engine.Call{Export: export, Limits: engine.Limits{Timeout: time.Minute}})
+				out, err := m.Call(t.Context(), engine.Call{Export: export,
+					Limits: engine.Limits{Timeout: time.Minute}})
 				var failed *engine.CallError
 				switch {
 				case err == nil:
@@ -107,7 +108,8 @@ func TestEndlessOutputEndsAndIsCut(t *testing.T) {
 		b.Memory(1)
 		b.Data(0, []byte{16, 0, 0, 0, 100, 0, 0, 0})
 		b.Data(16, append([]byte(strings.Repeat("x", 99)), '\n'))
-		b.Func("call", number, 0, w.Loop, w.Const32(fd), w.Const32(0), w.Const32(1), w.Const32(8), w.Call(fdWrite), w.Drop, w.Again, w.End, w.Const32(0))
+		b.Func("call", number, 0, w.Loop, w.Const32(fd), w.Const32(0), w.Const32(1), w.Const32(8), w.Call(fdWrite),
+			w.Drop, w.Again, w.End, w.Const32(0))
 	}
 	alloc := log.Import(env, "alloc", one, one)
 	info := log.Import(env, "log_info", one, nil)
@@ -150,7 +152,8 @@ func TestTextThatIsNoTextComesOutAsText(t *testing.T) {
 	b.Memory(1)
 	b.Data(0, []byte{16, 0, 0, 0, 5, 0, 0, 0})
 	b.Data(16, []byte{0xff, 'a', 0xc3, 0x28, '\n'})
-	block := slices.Concat(w.Const64(8), w.Call(alloc), w.Set(0), w.Get(0), w.Const64(-0x3cd73d9d3cd73d9e), w.Call(store), w.Get(0))
+	block := slices.Concat(w.Const64(8), w.Call(alloc), w.Set(0), w.Get(0), w.Const64(-0x3cd73d9d3cd73d9e),
+		w.Call(store), w.Get(0))
 	body := [][]byte{
 		block, w.Call(functions[0]), block, w.Call(functions[1]), w.Drop, block, w.Call(functions[2]), w.Drop,
 		block, w.Call(ask), w.Drop, block, block, w.Call(pair),
@@ -198,7 +201,8 @@ func TestThousandsOfFunctionsLoadOrAreRefused(t *testing.T) {
 			content = append(content, 0x7f, 1, 0x41, 0, 0x0b)
 		}
 		b.Section(wasmbin.SectionGlobal, content)
-		b.Func("call", number, 0, []byte{0x23, 0, 0x41, 1, 0x6a, 0x24, 0, 0x23, 0, 0x41, 1, 0x6b}) // g0 + 1, back less 1
+		b.Func("call", number, 0, []byte{0x23, 0, 0x41, 1, 0x6a, 0x24, 0, 0x23, 0, 0x41, 1,
+			0x6b}) // g0 + 1, back less 1
 		return b.Bytes()
 	}
 	locals := func(n uint32) []byte {
@@ -255,7 +259,8 @@ func TestThousandsOfFunctionsLoadOrAreRefused(t *testing.T) {
 			for range 3 {
 				_, err := m.Call(t.Context(), engine.Call{Export: "call"})
 				var failed *engine.CallError
-				if c.fails == "" && err != nil || c.fails != "" && (!errors.As(err, &failed) || failed.Kind != c.fails) {
+				if c.fails == "" && err != nil || c.fails != "" &&
+					(!errors.As(err, &failed) || failed.Kind != c.fails) {
 					t.Errorf("err = %v; want %q", err, c.fails)
 				}
 			}

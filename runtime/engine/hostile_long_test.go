@@ -88,10 +88,11 @@ func TestOneLargeBlockInEachPlaceIsRefused(t *testing.T) {
 				bytes.Repeat(w.Get(0), 16), w.Call(many), w.Const32(0))
 			m := load(t, b.Bytes(), engine.Limits{})
 			called := 0
-			_, err := m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(_ context.Context, in []byte) []byte {
-				called += len(in)
-				return nil
-			})})
+			_, err := m.Call(t.Context(), engine.Call{Export: "call",
+				Host: hostOf(func(_ context.Context, in []byte) []byte {
+					called += len(in)
+					return nil
+				})})
 			if c.refused {
 				want(t, err, engine.Trap, "16777216 bytes")
 			} else if err != nil {
@@ -113,7 +114,8 @@ func TestALongLineIsCutBeforeItIsCopied(t *testing.T) {
 	b.Func("call", number, 1, w.Const64(16<<20), w.Call(alloc), w.Call(info), w.Const32(0))
 	m := load(t, b.Bytes(), engine.Limits{})
 	var lines []string
-	if _, err := m.Call(t.Context(), engine.Call{Export: "call", Log: func(_, line string) { lines = append(lines, line) }}); err != nil {
+	if _, err := m.Call(t.Context(), engine.Call{Export: "call",
+		Log: func(_, line string) { lines = append(lines, line) }}); err != nil {
 		t.Fatal(err)
 	}
 	if len(lines) != 1 || lines[0] != strings.Repeat("\x00", 16<<10) {

@@ -67,13 +67,15 @@ func TestATrapInsideAnotherCallOfTheModuleStaysThere(t *testing.T) {
 	b.Func("far", number, 0, w.Const32(-8), w.Load32)
 	b.Func("loop", number, 0, w.Loop, w.Again, w.End, w.Const32(0))
 	m := load(t, b.Bytes(), engine.Limits{Concurrency: 2})
-	for export, kind := range map[string]engine.CallKind{"trap": engine.Trap, "exit": engine.Exit, "far": engine.Trap, "loop": engine.CPU} {
+	for export, kind := range map[string]engine.CallKind{"trap": engine.Trap, "exit": engine.Exit, "far": engine.Trap,
+		"loop": engine.CPU} {
 		for range 5 {
-			_, err := m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(ctx context.Context, _ []byte) []byte {
-				_, err := m.Call(ctx, engine.Call{Export: export, Limits: engine.Limits{Fuel: 3_000_000}})
-				want(t, err, kind, "")
-				return nil
-			})})
+			_, err := m.Call(t.Context(), engine.Call{Export: "call",
+				Host: hostOf(func(ctx context.Context, _ []byte) []byte {
+					_, err := m.Call(ctx, engine.Call{Export: export, Limits: engine.Limits{Fuel: 3_000_000}})
+					want(t, err, kind, "")
+					return nil
+				})})
 			if err != nil {
 				t.Errorf("around %s: %v", export, err)
 			}

@@ -148,9 +148,11 @@ func TestAnyOffsetIsSafe(t *testing.T) {
 		"input_load_u8": {one, number}, "input_load_u64": {one, one}, "input_set": {two, nil},
 		"output_set": {two, nil}, "error_set": {one, nil}, "config_get": {one, one},
 		"var_get": {one, one}, "var_set": {two, nil}, "http_request": {two, one},
-		"log_trace": {one, nil}, "log_debug": {one, nil}, "log_info": {one, nil}, "log_warn": {one, nil}, "log_error": {one, nil},
+		"log_trace": {one, nil}, "log_debug": {one, nil}, "log_info": {one, nil}, "log_warn": {one, nil},
+		"log_error": {one, nil},
 		"error_get": {nil, one}, "input_offset": {nil, one}, "output_offset": {nil, one}, "output_length": {nil, one},
-		"memory_bytes": {nil, one}, "reset": {nil, nil}, "http_status_code": {nil, number}, "http_headers": {nil, one}, "get_log_level": {nil, number},
+		"memory_bytes": {nil, one}, "reset": {nil, nil}, "http_status_code": {nil, number}, "http_headers": {nil, one},
+		"get_log_level": {nil, number},
 	}
 	for name, f := range functions {
 		for _, offset := range []int64{0, 1, 16, 20, 4090, 1 << 32, math.MaxInt64, -1, -8} {
@@ -200,7 +202,8 @@ func TestBulkCopyOutsideOfMemoryTraps(t *testing.T) {
 			var b w.Module
 			fn := b.Import("bulkhead:host/mem", name, w.Types{w.I64, w.I32, w.I32}, nil)
 			b.Memory(1)
-			b.Func("call", number, 0, w.Const64(c.offset), w.Const32(int32(c.pointer)), w.Const32(int32(c.n)), w.Call(fn), w.Const32(0))
+			b.Func("call", number, 0, w.Const64(c.offset), w.Const32(int32(c.pointer)), w.Const32(int32(c.n)),
+				w.Call(fn), w.Const32(0))
 			m := load(t, b.Bytes(), engine.Limits{})
 			_, err := m.Call(t.Context(), engine.Call{Export: "call", Input: make([]byte, 200)})
 			want(t, err, engine.Trap, c.says)
@@ -253,11 +256,12 @@ func TestHTTPWithoutHookIsStatusZero(t *testing.T) {
 	if _, err := m.Call(t.Context(), engine.Call{Export: "call"}); err != nil {
 		t.Errorf("a denied request is an error: %v", err)
 	}
-	_, err := m.Call(t.Context(), engine.Call{Export: "call", HTTP: func(_ context.Context, req engine.HTTPRequest) engine.HTTPResponse {
-		if req.Method != "GET" {
-			t.Errorf("method = %q", req.Method)
-		}
-		return engine.HTTPResponse{Status: 204}
-	}})
+	_, err := m.Call(t.Context(), engine.Call{Export: "call",
+		HTTP: func(_ context.Context, req engine.HTTPRequest) engine.HTTPResponse {
+			if req.Method != "GET" {
+				t.Errorf("method = %q", req.Method)
+			}
+			return engine.HTTPResponse{Status: 204}
+		}})
 	want(t, err, engine.GuestError, "returned 204")
 }

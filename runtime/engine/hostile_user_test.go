@@ -25,13 +25,14 @@ func TestAnyOffsetOfAHostFunctionIsSafe(t *testing.T) {
 			b.Func("call", number, 0, append(body, w.Call(ask), w.Drop, w.Const32(0))...)
 			m := load(t, b.Bytes(), engine.Limits{MemoryMiB: 1})
 			asked := 0
-			_, err := m.Call(t.Context(), engine.Call{Export: "call", Input: []byte("in"), Host: hostOf(func(_ context.Context, in []byte) []byte {
-				asked++
-				if text := string(in); text != "" && text != `["",""]` {
-					t.Errorf("offset %d gave the bytes %q", offset, in)
-				}
-				return in
-			})})
+			_, err := m.Call(t.Context(), engine.Call{Export: "call", Input: []byte("in"),
+				Host: hostOf(func(_ context.Context, in []byte) []byte {
+					asked++
+					if text := string(in); text != "" && text != `["",""]` {
+						t.Errorf("offset %d gave the bytes %q", offset, in)
+					}
+					return in
+				})})
 			if outside := uint64(offset) > 64<<10; outside {
 				want(t, err, engine.Trap, "outside of the call's memory")
 				if asked != 0 {
@@ -48,6 +49,7 @@ func TestAnyOffsetOfAHostFunctionIsSafe(t *testing.T) {
 func TestAnAnswerBeyondTheMemoryLimitEndsTheCall(t *testing.T) {
 	m := load(t, asking(), engine.Limits{MemoryMiB: 1})
 	large := []byte(strings.Repeat("x", 2<<20))
-	_, err := m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(context.Context, []byte) []byte { return large })})
+	_, err := m.Call(t.Context(), engine.Call{Export: "call",
+		Host: hostOf(func(context.Context, []byte) []byte { return large })})
 	want(t, err, engine.Trap, "does not fit")
 }

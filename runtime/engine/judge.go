@@ -16,7 +16,9 @@ import (
 const maxGuestText = 4 << 10
 
 // judge says how a call ended: nil for well.
-func (m *Module) judge(ctx context.Context, limits Limits, export string, state *abi.State, code int32, err error) *CallError {
+func (m *Module) judge(
+	ctx context.Context, limits Limits, export string, state *abi.State, code int32, err error,
+) *CallError {
 	if err == nil {
 		return guestError(export, state, code)
 	}
@@ -26,7 +28,8 @@ func (m *Module) judge(ctx context.Context, limits Limits, export string, state 
 		return m.stopped(ctx, limits, "")
 	}
 	if errors.Is(err, abi.ErrFuel) {
-		return &CallError{Kind: CPU, Message: fmt.Sprintf("The plugin was stopped: cpu budget spent (%d instructions).", limits.Fuel)}
+		return &CallError{Kind: CPU, Message: fmt.Sprintf("The plugin was stopped: cpu budget spent (%d instructions).",
+			limits.Fuel)}
 	}
 	if errors.Is(err, abi.ErrOutput) {
 		return &CallError{Kind: OutputTooLarge, Message: fmt.Sprintf(
@@ -36,7 +39,8 @@ func (m *Module) judge(ctx context.Context, limits Limits, export string, state 
 	if errors.As(err, &hostPanic) {
 		m.engine.config.Logger.Error("a host function panicked", "module", m.sha256, "function", hostPanic.Function,
 			"panic", hostPanic.Value, "stack", string(hostPanic.Stack))
-		return &CallError{Kind: HostFault, Message: fmt.Sprintf("The host function %s failed inside the host; the call was ended.", hostPanic.Function)}
+		return &CallError{Kind: HostFault, Message: fmt.Sprintf("The host function %s failed inside the host; the "+
+			"call was ended.", hostPanic.Function)}
 	}
 	var exit *sys.ExitError
 	if errors.As(err, &exit) {
@@ -60,7 +64,8 @@ func guestError(export string, state *abi.State, code int32) *CallError {
 	case text != "":
 		return &CallError{Kind: GuestError, Code: code, Message: shorten(text, maxGuestText)}
 	case code != 0:
-		return &CallError{Kind: GuestError, Code: code, Message: fmt.Sprintf("The plugin's %s returned %d and gave no reason.", export, code)}
+		return &CallError{Kind: GuestError, Code: code,
+			Message: fmt.Sprintf("The plugin's %s returned %d and gave no reason.", export, code)}
 	}
 	return nil
 }
@@ -74,7 +79,8 @@ func (m *Module) stopped(ctx context.Context, limits Limits, while string) *Call
 	case m.life.Err() != nil:
 		return &CallError{Kind: Cancelled, Message: "The call was stopped because the plugin is being closed."}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return &CallError{Kind: Timeout, Message: fmt.Sprintf("The plugin %sdid not finish in time; its limit is %s.", while, limits.Timeout)}
+		return &CallError{Kind: Timeout, Message: fmt.Sprintf("The plugin %sdid not finish in time; its limit is %s.",
+			while, limits.Timeout)}
 	}
 	return &CallError{Kind: Cancelled, Message: "The call was stopped."}
 }

@@ -157,7 +157,8 @@ func fits(info *summary, limits Limits) error {
 		return nil
 	}
 	return &LoadError{Kind: TooLarge, Message: fmt.Sprintf(
-		"The module needs %d KiB of memory to start; its limit is %d MiB. Raise the limit (memory_mib) or build it with a smaller initial memory.",
+		"The module needs %d KiB of memory to start; its limit is %d MiB. Raise the limit (memory_mib) or build it "+
+			"with a smaller initial memory.",
 		uint64(info.Memory.Min)*pageBytes>>10, limits.MemoryMiB)}
 }
 
@@ -269,11 +270,14 @@ func (e *Engine) compileOnce(ctx context.Context, m *Module, hardened []byte, fo
 
 // compileGuarded runs the compiler. A panic in it is a fault of the compiler, not
 // of the host.
-func (e *Engine) compileGuarded(ctx context.Context, rt wazero.Runtime, hardened []byte) (compiled wazero.CompiledModule, err error) {
+func (e *Engine) compileGuarded(
+	ctx context.Context, rt wazero.Runtime, hardened []byte,
+) (compiled wazero.CompiledModule, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			e.config.Logger.Error("the compiler failed on a module", "panic", v, "stack", string(debug.Stack()))
-			err = &LoadError{Kind: CompilerFault, Message: "The compiler failed on this module. Build it with another optimisation level."}
+			err = &LoadError{Kind: CompilerFault, Message: "The compiler failed on this module. Build it with " +
+				"another optimisation level."}
 		}
 	}()
 	compiled, err = rt.CompileModule(ctx, hardened)
@@ -282,5 +286,6 @@ func (e *Engine) compileGuarded(ctx context.Context, rt wazero.Runtime, hardened
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")
 	return nil, &LoadError{Kind: Invalid, Message: fmt.Sprintf(
-		"The module is not valid WebAssembly 2.0, or uses a proposal beyond it (threads, exceptions, tail calls): %s.", shorten(reason, 300))}
+		"The module is not valid WebAssembly 2.0, or uses a proposal beyond it (threads, exceptions, tail calls): %s.",
+		shorten(reason, 300))}
 }

@@ -48,7 +48,8 @@ func TestLoadRefusesWithASentence(t *testing.T) {
 		"unknown bulk entry": {importing("bulkhead:host/mem", "move", nil, nil), engine.Unsupported, `"move"`},
 		"reserved export":    {reserved.Bytes(), engine.Unsupported, "belong to the host"},
 		"reach the meter":    {reaching.Bytes(), engine.Invalid, "global 0"},
-		"meter":              {importing("bulkhead:host/meter", "refill", nil, nil), engine.Unsupported, "does not exist"},
+		"meter": {importing("bulkhead:host/meter", "refill", nil, nil), engine.Unsupported,
+			"does not exist"},
 	}
 	e := newEngine(t, engine.Config{})
 	for name, c := range cases {
@@ -75,7 +76,8 @@ func TestLoadHonoursContext(t *testing.T) {
 func TestLoadReturnsWhileTheCompilerRuns(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), quick)
 	defer cancel()
-	if _, err := newEngine(t, engine.Config{}).Load(ctx, goPlugin, engine.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := newEngine(t, engine.Config{}).Load(ctx, goPlugin, engine.Limits{}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -153,8 +155,10 @@ func callAgain(t *testing.T, m *engine.Module, export string) {
 		if n == 0 {
 			first, how = out, failed.Kind
 		}
-		if failed.Kind != how || out.Fuel != first.Fuel || out.MemoryBytes != first.MemoryBytes || string(out.Output) != string(first.Output) {
-			t.Fatalf("%s: call %d ended with %q, %d fuel, %d bytes, output %q; the first with %q, %d, %d, %q", export, n,
+		if failed.Kind != how || out.Fuel != first.Fuel || out.MemoryBytes != first.MemoryBytes ||
+			string(out.Output) != string(first.Output) {
+			t.Fatalf("%s: call %d ended with %q, %d fuel, %d bytes, output %q; the first with %q, %d, %d, %q", export,
+				n,
 				failed.Kind, out.Fuel, out.MemoryBytes, out.Output, how, first.Fuel, first.MemoryBytes, first.Output)
 		}
 	}

@@ -22,11 +22,12 @@ func together(t *testing.T, m *engine.Module, n int) {
 	inside.Add(n)
 	for range n {
 		done.Go(func() {
-			_, err := m.Call(context.Background(), engine.Call{Export: "call", Host: hostOf(func(_ context.Context, in []byte) []byte {
-				inside.Done()
-				inside.Wait()
-				return in
-			})})
+			_, err := m.Call(context.Background(),
+				engine.Call{Export: "call", Host: hostOf(func(_ context.Context, in []byte) []byte {
+					inside.Done()
+					inside.Wait()
+					return in
+				})})
 			if err != nil {
 				t.Error(err)
 			}
@@ -86,12 +87,13 @@ func TestInstancesAreBounded(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 200 {
 		wg.Go(func() {
-			_, err := m.Call(t.Context(), engine.Call{Export: "call", Host: hostOf(func(_ context.Context, in []byte) []byte {
-				live := e.Live()
-				for old := most.Load(); live > old && !most.CompareAndSwap(old, live); old = most.Load() {
-				}
-				return in
-			})})
+			_, err := m.Call(t.Context(), engine.Call{Export: "call",
+				Host: hostOf(func(_ context.Context, in []byte) []byte {
+					live := e.Live()
+					for old := most.Load(); live > old && !most.CompareAndSwap(old, live); old = most.Load() {
+					}
+					return in
+				})})
 			if err != nil {
 				t.Error(err)
 			}
@@ -196,7 +198,8 @@ func TestCallsAndSwapsLeaveMemoryFlat(t *testing.T) {
 		in := b.Import(env, "input_offset", nil, one)
 		set := b.Import(env, "output_set", two, nil)
 		b.Memory(2)
-		b.Func("call", number, 1, w.Const32(1), w.Grow, w.Drop, w.Call(in), w.Call(ask), w.Set(0), w.Get(0), w.Const64(5), w.Call(set), w.Const32(0))
+		b.Func("call", number, 1, w.Const32(1), w.Grow, w.Drop, w.Call(in), w.Call(ask), w.Set(0), w.Get(0),
+			w.Const64(5), w.Call(set), w.Const32(0))
 		m, err := e.Load(context.Background(), b.Bytes(), engine.Limits{Concurrency: 3})
 		if err != nil {
 			t.Fatal(err)
@@ -215,12 +218,13 @@ func TestCallsAndSwapsLeaveMemoryFlat(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(context.Background())
 			stops := (n+worker)%50 == 0
-			out, err := lease.Call(ctx, engine.Call{Export: "call", Input: []byte("input"), Host: hostOf(func(_ context.Context, in []byte) []byte {
-				if stops {
-					cancel()
-				}
-				return in
-			})})
+			out, err := lease.Call(ctx, engine.Call{Export: "call", Input: []byte("input"),
+				Host: hostOf(func(_ context.Context, in []byte) []byte {
+					if stops {
+						cancel()
+					}
+					return in
+				})})
 			lease.Release()
 			cancel()
 			var failed *engine.CallError
@@ -257,9 +261,11 @@ func TestCallsAndSwapsLeaveMemoryFlat(t *testing.T) {
 	flat := func() bool { // what ends on its own needs a moment on a busy machine
 		used, running := settled(), runtime.NumGoroutine()
 		n, b := e.Mapped()
-		got = fmt.Sprintf("%d bytes of heap, before %d; %d goroutines, before %d; %d memories of %d bytes, before %d of %d; %d instances",
+		got = fmt.Sprintf("%d bytes of heap, before %d; %d goroutines, before %d; %d memories of %d bytes, before %d "+
+			"of %d; %d instances",
 			used, heap, running, goroutines, n, b, memories, bytes, e.Live())
-		return used <= heap+8<<20 && running <= goroutines+2 && n <= memories+3 && b <= bytes+4*(64<<20) && e.Live() <= 4
+		return used <= heap+8<<20 && running <= goroutines+2 && n <= memories+3 && b <= bytes+4*(64<<20) &&
+			e.Live() <= 4
 	}
 	for begin := time.Now(); !flat(); {
 		if time.Since(begin) > time.Minute {

@@ -67,7 +67,8 @@ func newest(t testing.TB, m *Module) *instance {
 func equal(t testing.TB, what string, got, want *instance) {
 	t.Helper()
 	if g, w := memoryOf(got), memoryOf(want); !bytes.Equal(g, w) {
-		t.Fatalf("%s: memory has %d bytes and differs from that of a new instance, which has %d, at %d", what, len(g), len(w), difference(g, w))
+		t.Fatalf("%s: memory has %d bytes and differs from that of a new instance, which has %d, at %d", what, len(g),
+			len(w), difference(g, w))
 	}
 	for n := range want.globals {
 		if g, w := got.globals[n].Get(), want.globals[n].Get(); g != w {
@@ -164,7 +165,8 @@ func TestBuiltinPluginsAreAsNewAfterAReset(t *testing.T) {
 		[]byte(`{"context":{"id":"1"}}`),
 		[]byte(`{"request":{"name":"nothing","arguments":{"a":1}},"context":{"id":"1"}}`),
 		[]byte(`not JSON`),
-		append(append([]byte(`{"request":{"name":"x","arguments":{"list":[`), long...), []byte(`"end"]}},"context":{"id":"1"}}`)...),
+		append(append([]byte(`{"request":{"name":"x","arguments":{"list":[`), long...),
+			[]byte(`"end"]}},"context":{"id":"1"}}`)...),
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -218,7 +220,8 @@ func TestGeneratedModulesAreAsNewAfterAReset(t *testing.T) {
 				}
 			}
 			if reset < modules/10 || reset == modules {
-				t.Errorf("%d of %d generated modules can be reset; the generator should make both kinds", reset, modules)
+				t.Errorf("%d of %d generated modules can be reset; the generator should make both kinds", reset,
+					modules)
 			}
 		})
 	}

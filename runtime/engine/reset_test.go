@@ -76,7 +76,8 @@ func traces(tables bool) []byte {
 		w.Const64(16), w.Const64(4), w.Call(outputSet),
 		w.Const32(1), w.Const32(4), w.Call(setFlags), w.Drop,
 		w.Const32(2), w.Const32(1), w.Call(fdRenumber), w.Drop,
-		w.Const32(0), w.Call(fdClose), w.Drop, w.Const32(1), w.Call(fdClose), w.Drop, w.Const32(2), w.Call(fdClose), w.Drop,
+		w.Const32(0), w.Call(fdClose), w.Drop, w.Const32(1), w.Call(fdClose), w.Drop, w.Const32(2), w.Call(fdClose),
+		w.Drop,
 		w.Const32(0))
 	b.Func("call", number, 3, body...)
 	return b.Bytes()
@@ -142,7 +143,8 @@ func TestADeclaredMaximumHolds(t *testing.T) {
 		var b w.Module
 		b.Section(wasmbin.SectionMemory, wasmbin.AppendU32(wasmbin.AppendU32([]byte{1, 1}, 1), most))
 		// grow by a page until it fails, then answer the size in pages as an error code
-		b.Func("call", number, 0, w.Loop, w.Const32(1), w.Grow, w.Const32(1), []byte{0x6a}, w.AgainIf, w.End, []byte{0x3f, 0x00})
+		b.Func("call", number, 0, w.Loop, w.Const32(1), w.Grow, w.Const32(1), []byte{0x6a}, w.AgainIf, w.End,
+			[]byte{0x3f, 0x00})
 		m := load(t, b.Bytes(), engine.Limits{MemoryMiB: 1})
 		for range 5 {
 			_, err := m.Call(t.Context(), engine.Call{Export: "call"})

@@ -28,7 +28,9 @@ type pooled struct {
 	i      *instance
 }
 
-func (p *pooled) begin(ctx context.Context, export string, request *abi.Call, fuel int64) (*abi.State, *instance, error) {
+func (p *pooled) begin(
+	ctx context.Context, export string, request *abi.Call, fuel int64,
+) (*abi.State, *instance, error) {
 	m := p.module
 	if p.i != nil && p.i.used && !m.reset(p.i) {
 		p.i = nil
@@ -65,7 +67,9 @@ type single struct {
 	i      *instance
 }
 
-func (s *single) begin(ctx context.Context, export string, request *abi.Call, fuel int64) (state *abi.State, i *instance, err error) {
+func (s *single) begin(
+	ctx context.Context, export string, request *abi.Call, fuel int64,
+) (state *abi.State, i *instance, err error) {
 	state, s.i, err = s.module.within(ctx, export, request, fuel)
 	return state, s.i, err
 }
@@ -78,7 +82,9 @@ func (s *single) end(bool) {
 
 // within makes an instance within the call. The state is returned whatever the error,
 // and so is an instance that was made.
-func (m *Module) within(ctx context.Context, export string, request *abi.Call, fuel int64) (*abi.State, *instance, error) {
+func (m *Module) within(
+	ctx context.Context, export string, request *abi.Call, fuel int64,
+) (*abi.State, *instance, error) {
 	state := abi.NewState(ctx, request.MemoryBytes, fuel)
 	if err := state.Begin(request); err != nil {
 		return state, nil, err

@@ -20,7 +20,8 @@ type summary struct {
 // summarize returns what the engine keeps of a module that is valid.
 func summarize(info *wasmbin.Module) *summary {
 	return &summary{
-		Imports: info.Imports, Exports: info.Exports, Memory: info.Memory, Globals: info.Globals, Steady: wasmbin.Steady(info),
+		Imports: info.Imports, Exports: info.Exports, Memory: info.Memory, Globals: info.Globals,
+		Steady: wasmbin.Steady(info),
 	}
 }
 

@@ -57,7 +57,8 @@ func TestRestoredMemoryIsTheImage(t *testing.T) {
 				for range rapid.IntRange(1, 6).Draw(t, "rounds") {
 					for _, m := range []*Memory{first, second} {
 						var after []byte
-						if err := m.Restore(image, func() bool { after = m.Reallocate(m.size + PageBytes); return after != nil }); err != nil {
+						if err := m.Restore(image,
+							func() bool { after = m.Reallocate(m.size + PageBytes); return after != nil }); err != nil {
 							t.Fatal(err)
 						}
 						if after == nil {

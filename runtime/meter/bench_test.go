@@ -37,9 +37,11 @@ func loops() []byte {
 	// sum = sum*31 + n
 	round("sum", w.Get(1), w.Const32(31), []byte{0x6c}, w.Get(0), []byte{0x6a}, w.Set(1))
 	// memory[n&0xfff] += n
-	round("bytes", w.Get(0), w.Const32(0xfff), []byte{0x71}, w.Get(0), w.Const32(0xfff), []byte{0x71}, w.Load32, w.Get(0), []byte{0x6a}, w.Store32)
+	round("bytes", w.Get(0), w.Const32(0xfff), []byte{0x71}, w.Get(0), w.Const32(0xfff), []byte{0x71}, w.Load32,
+		w.Get(0), []byte{0x6a}, w.Store32)
 	// two paths
-	round("branch", w.Get(0), w.Const32(1), []byte{0x71}, []byte{0x04, 0x40}, w.Get(1), w.Get(0), []byte{0x6a}, w.Set(1),
+	round("branch", w.Get(0), w.Const32(1), []byte{0x71}, []byte{0x04, 0x40}, w.Get(1), w.Get(0), []byte{0x6a},
+		w.Set(1),
 		[]byte{0x05}, w.Get(1), w.Const32(3), []byte{0x6c}, w.Set(1), w.End)
 	leaf := m.Function(w.Types{w.I32, w.I32}, w.Types{w.I32}, []byte{0, 0x20, 0, 0x41, 31, 0x6c, 0x20, 1, 0x6a, 0x0b})
 	round("call", w.Get(1), w.Get(0), w.Call(leaf), w.Set(1))

@@ -82,7 +82,8 @@ func Instrument(wasm []byte, info *wasmbin.Module, options Options) ([]byte, err
 	}
 	number := []wasmbin.ValueType{wasmbin.I64}
 	edit := &wasmbin.Edit{
-		Imports:   []wasmbin.NewImport{{Module: Module, Name: Refill, Type: wasmbin.FuncType{Params: number, Results: number}}},
+		Imports: []wasmbin.NewImport{{Module: Module, Name: Refill,
+			Type: wasmbin.FuncType{Params: number, Results: number}}},
 		Functions: []wasmbin.NewFunction{{Body: r.refillBody(uint32(len(info.Imports)))}, {Body: r.lookBody()}},
 		Globals:   []wasmbin.NewGlobal{{}},
 		Exports:   []wasmbin.NewExport{{Name: Fuel, Kind: wasmbin.ExternGlobal, Index: r.counter.fuel}},

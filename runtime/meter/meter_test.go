@@ -153,7 +153,8 @@ func TestBudgetEndsAnything(t *testing.T) {
 	recursive.Func("call", nil, 0, w.Const32(0), w.Load32, w.Const32(24), []byte{0x4a, 0x04, 0x40, 0x0f, 0x0b},
 		w.Const32(0), w.Const32(0), w.Load32, w.Const32(1), []byte{0x6a}, w.Store32, w.Call(0), w.Call(0),
 		w.Const32(0), w.Const32(0), w.Load32, w.Const32(1), []byte{0x6b}, w.Store32)
-	for name, wasm := range map[string][]byte{"endless": endless.Bytes(), "start": start.Bytes(), "recursive": recursive.Bytes()} {
+	for name, wasm := range map[string][]byte{"endless": endless.Bytes(), "start": start.Bytes(),
+		"recursive": recursive.Bytes()} {
 		g, err := start2(t, wasm, 1_000_000)
 		if err == nil {
 			_, err = g.ExportedFunction("call").Call(t.Context())
@@ -189,8 +190,10 @@ func TestAStackOfCallsThatReturnsIsLookedAt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var m w.Module
 			m.Memory(1)
-			one := slices.Concat(w.Const32(0), w.Const32(0), w.Load32, w.Const32(1), []byte{0x6a}, w.Store32) // one more has returned
-			m.Function(w.Types{w.I32}, nil, slices.Concat([]byte{1, 1, byte(w.I64)}, w.Get(0), []byte{0x45, 0x04, 0x40, 0x0f, 0x0b}, body, one, w.End))
+			one := slices.Concat(w.Const32(0), w.Const32(0), w.Load32, w.Const32(1), []byte{0x6a},
+				w.Store32) // one more has returned
+			m.Function(w.Types{w.I32}, nil, slices.Concat([]byte{1, 1, byte(w.I64)}, w.Get(0),
+				[]byte{0x45, 0x04, 0x40, 0x0f, 0x0b}, body, one, w.End))
 			m.Func("call", nil, 0, w.Const32(depth), w.Call(0))
 			wasm := instrument(t, m.Bytes(), Options{})
 			whole := run(t, wasm, true, plenty)

@@ -96,7 +96,8 @@ const tail = 256
 // of plans a body's code.
 func (p *planner) of(d *wasmbin.Decoder, code []byte) error {
 	p.points = append(p.points[:0], point{check: true, parent: none, refund: none})
-	p.regions = append(p.regions[:0], region{op: wasmbin.OpBlock, outer: none, head: none, second: none, reach: math.MaxInt})
+	p.regions = append(p.regions[:0], region{op: wasmbin.OpBlock, outer: none, head: none, second: none,
+		reach: math.MaxInt})
 	p.backs = p.backs[:0]
 	p.current, p.dead, p.ranges, p.calls, p.size = 0, false, false, false, len(code)
 	d.Reset(code)

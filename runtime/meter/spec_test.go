@@ -38,7 +38,8 @@ func TestSpecificationsTestSuiteGivesTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatalf("find wazero: %v", err)
 	}
-	paths, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "internal/integration_test/spectest/v2/testdata/*.json"))
+	paths, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)),
+		"internal/integration_test/spectest/v2/testdata/*.json"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no test suite: %v", err)
 	}
@@ -96,7 +97,8 @@ func runScript(t *testing.T, dir string, s *script) (calls int, fuel int64) {
 			}
 			args, ok := arguments(c.Action)
 			f, g := plain.ExportedFunction(c.Action.Field), metered.ExportedFunction(c.Action.Field)
-			if !ok || f == nil || g == nil || len(args) != len(f.Definition().ParamTypes()) || references(f.Definition().ResultTypes()) {
+			if !ok || f == nil || g == nil || len(args) != len(f.Definition().ParamTypes()) ||
+				references(f.Definition().ResultTypes()) {
 				continue
 			}
 			want, errWant := f.Call(t.Context(), args...)

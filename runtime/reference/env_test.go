@@ -41,7 +41,8 @@ func (p *program) block(local uint32, text string) {
 	p.do("alloc", w.Const64(int64(len(text))))
 	p.code = append(p.code, w.Set(local))
 	for i := range len(text) {
-		p.do("store_u8", append(append(append([]byte(nil), w.Get(local)...), w.Const64(int64(i))...), w.Add64...), w.Const32(int32(text[i])))
+		p.do("store_u8", append(append(append([]byte(nil), w.Get(local)...), w.Const64(int64(i))...), w.Add64...),
+			w.Const32(int32(text[i])))
 	}
 }
 
@@ -66,8 +67,18 @@ var edges = map[string]func(p *program){
 		p.do("length", w.Get(0))
 		p.see()
 	},
-	"config that is not there":      func(p *program) { p.block(0, "other"); p.do("config_get", w.Get(0)); p.seeBlock(1) },
-	"config that is empty":          func(p *program) { p.block(0, "empty"); p.do("config_get", w.Get(0)); p.seeBlock(1) },
+	"config that is not there": func(p *program) {
+		p.block(0, "other")
+		p.do("config_get",
+			w.Get(0))
+		p.seeBlock(1)
+	},
+	"config that is empty": func(p *program) {
+		p.block(0, "empty")
+		p.do("config_get",
+			w.Get(0))
+		p.seeBlock(1)
+	},
 	"config of the null block":      func(p *program) { p.do("config_get", w.Const64(0)); p.seeBlock(1) },
 	"config of an offset of no use": func(p *program) { p.do("config_get", w.Const64(1<<20)); p.seeBlock(1) },
 	"variable that was not set":     func(p *program) { p.block(0, "v"); p.do("var_get", w.Get(0)); p.seeBlock(1) },
@@ -91,11 +102,16 @@ var edges = map[string]func(p *program){
 		p.do("var_get", w.Get(0))
 		p.seeBlock(1)
 	},
-	"variable that was there is removed again": func(p *program) { p.block(0, "v"); p.do("var_set", w.Get(0), w.Const64(0)) },
-	"variable of an offset outside":            func(p *program) { p.block(0, "v"); p.do("var_set", w.Get(0), w.Const64(1<<20)) },
+	"variable that was there is removed again": func(p *program) {
+		p.block(0, "v")
+		p.do("var_set", w.Get(0),
+			w.Const64(0))
+	},
+	"variable of an offset outside": func(p *program) { p.block(0, "v"); p.do("var_set", w.Get(0), w.Const64(1<<20)) },
 	"variable with an empty value": func(p *program) {
 		p.block(0, "v")
-		p.do("var_set", w.Get(0), append(append(append([]byte(nil), w.Get(0)...), w.Const64(1)...), w.Add64...)) // no block
+		p.do("var_set", w.Get(0), append(append(append([]byte(nil), w.Get(0)...), w.Const64(1)...),
+			w.Add64...)) // no block
 		p.block(0, "v")
 		p.do("var_get", w.Get(0))
 		p.seeBlock(1)

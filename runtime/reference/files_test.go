@@ -106,7 +106,8 @@ func TestModulesOfTheSDKSeeTheSameFiles(t *testing.T) {
 			if !c.writable {
 				host = "ro:" + dir
 			}
-			b := startWith(t, sdkModule(t, c.module), map[string]string{"path": "/mnt/test.txt"}, mount{"/mnt", host, mine})
+			b := startWith(t, sdkModule(t, c.module), map[string]string{"path": "/mnt/test.txt"},
+				mount{"/mnt", host, mine})
 			var ours ended
 			for i, s := range c.steps {
 				var theirs ended
@@ -117,14 +118,16 @@ func TestModulesOfTheSDKSeeTheSameFiles(t *testing.T) {
 			if c.last != "" && ours.output != c.last {
 				t.Errorf("output %q", ours.output)
 			}
-			if data, err := os.ReadFile(filepath.Join(dir, "test.txt")); err != nil || string(data) != string(mine.data) {
+			if data, err := os.ReadFile(filepath.Join(dir, "test.txt")); err != nil ||
+				string(data) != string(mine.data) {
 				t.Errorf("the file: SDK %q, ours %q, %v", data, mine.data, err)
 			}
 			if c.writable {
 				return
 			}
 			theirs, ours := b.call(t, "try_write", []byte("no"))
-			if theirs.code != ours.code || !strings.Contains(theirs.text, "Failed to write file") || !strings.Contains(ours.text, "Failed to write file") {
+			if theirs.code != ours.code || !strings.Contains(theirs.text, "Failed to write file") ||
+				!strings.Contains(ours.text, "Failed to write file") {
 				t.Errorf("a write to what is read-only: SDK %+v, ours %+v", theirs, ours)
 			}
 		})

@@ -29,8 +29,10 @@ var kernelTypes = []struct {
 	{"input_set", two, nil}, {"output_set", two, nil}, {"output_offset", nil, one}, {"output_length", nil, one},
 	{"error_set", one, nil}, {"error_get", nil, one}, {"memory_bytes", nil, one}, {"reset", nil, nil},
 	{"config_get", one, one}, {"var_get", one, one}, {"var_set", two, nil},
-	{"http_request", two, one}, {"http_status_code", nil, word}, {"http_headers", nil, one}, {"get_log_level", nil, word},
-	{"log_trace", one, nil}, {"log_debug", one, nil}, {"log_info", one, nil}, {"log_warn", one, nil}, {"log_error", one, nil},
+	{"http_request", two, one}, {"http_status_code", nil, word}, {"http_headers", nil, one},
+	{"get_log_level", nil, word},
+	{"log_trace", one, nil}, {"log_debug", one, nil}, {"log_info", one, nil}, {"log_warn", one, nil},
+	{"log_error", one, nil},
 }
 
 // program is a guest under construction that calls the kernel. Its first blocks locals
@@ -82,7 +84,8 @@ func (p *program) bytes() []byte {
 	body = append(body, w.Const64(0), w.Call(p.index["error_set"]))
 	body = append(body, w.Const64(int64(8*max(p.seen, 1))), w.Call(p.index["alloc"]), w.Set(0))
 	for i := range p.seen {
-		body = append(body, w.Get(0), w.Const64(int64(8*i)), w.Add64, w.Get(uint32(blockLocals+i)), w.Call(p.index["store_u64"]))
+		body = append(body, w.Get(0), w.Const64(int64(8*i)), w.Add64, w.Get(uint32(blockLocals+i)),
+			w.Call(p.index["store_u64"]))
 	}
 	body = append(body, w.Get(0), w.Const64(int64(8*max(p.seen, 1))), w.Call(p.index["output_set"]), w.Const32(0))
 	p.module.Func("run", word, blockLocals+maxSeen, body...)
@@ -217,7 +220,8 @@ func TestKernelDoesWhatTheSDKsKernelDoes(t *testing.T) {
 		for range 2 {
 			theirs, ours := b.call(t, "run", []byte(input))
 			if theirs != ours {
-				r.Fatalf("SDK  %+v\nours %+v\nseen %v and %v\nprogram:\n%s", theirs, ours, words(theirs.output), words(ours.output), p.text)
+				r.Fatalf("SDK  %+v\nours %+v\nseen %v and %v\nprogram:\n%s", theirs, ours, words(theirs.output),
+					words(ours.output), p.text)
 			}
 		}
 	})

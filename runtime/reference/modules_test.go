@@ -38,19 +38,25 @@ var subjects = []subject{
 	{module: "alloc.wasm", steps: []step{{"run_test", ""}, {"run_test", ""}}, want: []string{"", ""}},
 	{module: "config.wasm", name: "set", config: map[string]string{"thing": "hello"},
 		steps: []step{{"run_test", ""}}, want: []string{`{"config": "hello"}`}},
-	{module: "config.wasm", name: "unset", steps: []step{{"run_test", ""}}, want: []string{`{"config": "<unset by host>"}`}},
+	{module: "config.wasm", name: "unset", steps: []step{{"run_test", ""}},
+		want: []string{`{"config": "<unset by host>"}`}},
 	{module: "count_vowels.wasm",
-		steps: []step{{"count_vowels", "aaa"}, {"count_vowels", "bbba"}, {"count_vowels", ""}, {"count_vowels", "hello world"}},
+		steps: []step{{"count_vowels", "aaa"}, {"count_vowels", "bbba"}, {"count_vowels", ""},
+			{"count_vowels", "hello world"}},
 		want: []string{`{"count":3,"total":3,"vowels":"aeiouAEIOU"}`, `{"count":1,"total":4,"vowels":"aeiouAEIOU"}`,
 			`{"count":0,"total":4,"vowels":"aeiouAEIOU"}`, `{"count":3,"total":7,"vowels":"aeiouAEIOU"}`}},
 	{module: "count_vowels_std.wasm", steps: []step{{"_start", "hello world"}},
 		want: []string{`{"count": 3, "config": "<unset by host>", "a": "this is var a"}`}},
-	{module: "exit.wasm", name: "minus one", config: map[string]string{"code": "-1"}, steps: []step{{"_start", ""}}, want: []string{""}, code: 0xffffffff},
-	{module: "exit.wasm", name: "500", config: map[string]string{"code": "500"}, steps: []step{{"_start", ""}}, want: []string{""}, code: 500},
-	{module: "exit.wasm", name: "no number", config: map[string]string{"code": "abc"}, steps: []step{{"_start", ""}}, want: []string{""}, code: 1},
+	{module: "exit.wasm", name: "minus one", config: map[string]string{"code": "-1"}, steps: []step{{"_start", ""}},
+		want: []string{""}, code: 0xffffffff},
+	{module: "exit.wasm", name: "500", config: map[string]string{"code": "500"}, steps: []step{{"_start", ""}},
+		want: []string{""}, code: 500},
+	{module: "exit.wasm", name: "no number", config: map[string]string{"code": "abc"}, steps: []step{{"_start", ""}},
+		want: []string{""}, code: 1},
 	{module: "exit.wasm", name: "unset", steps: []step{{"_start", ""}}, want: []string{""}, code: 2},
 	{module: "fail.wasm", steps: []step{{"run_test", ""}}, want: []string{""}, code: 1, text: "Some error message"},
-	{module: "hello.wasm", steps: []step{{"run_test", ""}, {"run_test", ""}}, want: []string{"Hello, world!", "Hello, world!"}},
+	{module: "hello.wasm", steps: []step{{"run_test", ""}, {"run_test", ""}},
+		want: []string{"Hello, world!", "Hello, world!"}},
 	{module: "hello_haskell.wasm", config: map[string]string{"greeting": "Howdy"},
 		steps: []step{{"testing", "John"}, {"testing", "Ann"}}, want: []string{"Howdy, John", "Howdy, Ann"}},
 	{module: "host.wasm", functions: []reference.Function{{Name: "mult", Params: 2, Numbers: func(p []uint64) uint64 {
@@ -61,14 +67,17 @@ var subjects = []subject{
 		blocks("hostPurpleMessage", func(in []byte) []byte { return append([]byte("purple:"), in...) }),
 	}, steps: []step{{"say_green", "John Doe"}, {"say_purple", "Jane Doe"}},
 		want: []string{"green:🫱 Hey from say_green John Doe", "purple:👋 Hello from say_purple Jane Doe"}},
-	{module: "input_offset.wasm", steps: []step{{"input_offset_length", "hello world"}}, want: []string{"\x0b\x00\x00\x00\x00\x00\x00\x00"}},
+	{module: "input_offset.wasm", steps: []step{{"input_offset_length", "hello world"}},
+		want: []string{"\x0b\x00\x00\x00\x00\x00\x00\x00"}},
 	{module: "lib.wasm", name: "alone", steps: []step{{"_start", ""}}, want: []string{""}},
 	{module: "log.wasm", steps: []step{{"run_test", ""}}, want: []string{""}},
 	{module: "noop.wasm", steps: []step{{"run_test", ""}, {"run_test", "x"}}, want: []string{"", ""}},
 	{module: "println.wasm", steps: []step{{"run_test", "hi"}}, want: []string{""}},
-	{module: "replace.wasm", steps: []step{{"run_test", "a test, a contest, a TEST"}, {"run_test", ""}, {"run_test", strings.Repeat("BYwn test ", 3000)}},
+	{module: "replace.wasm", steps: []step{{"run_test", "a test, a contest, a TEST"}, {"run_test", ""},
+		{"run_test", strings.Repeat("BYwn test ", 3000)}},
 		want: []string{"a wasm, a conwasm, a TEST", "", strings.Repeat("BYwn wasm ", 3000)}},
-	{module: "sleep.wasm", config: map[string]string{"duration": "0"}, steps: []step{{"run_test", ""}}, want: []string{"slept for 0 seconds"}},
+	{module: "sleep.wasm", config: map[string]string{"duration": "0"}, steps: []step{{"run_test", ""}},
+		want: []string{"slept for 0 seconds"}},
 	{module: "std_command.wasm", steps: []step{{"_start", "ben"}}, want: []string{"hello ben"}},
 	{module: "var.wasm", name: "unset", steps: []step{{"run_test", ""}}, want: []string{"a: 0"}},
 }
@@ -132,7 +141,8 @@ func TestVariablesLastInAKeptInstance(t *testing.T) {
 		if theirs, ours := b.call(t, "run_test", nil); theirs != ours {
 			t.Errorf("SDK  %+v\nours %+v", theirs, ours)
 		}
-		if theirs, ours := b.theirs.Variable("a"), b.ours.Variable("a"); string(theirs) != string(number(want)) || string(ours) != string(theirs) {
+		if theirs, ours := b.theirs.Variable("a"), b.ours.Variable("a"); string(theirs) != string(number(want)) ||
+			string(ours) != string(theirs) {
 			t.Errorf("variable a: SDK %q, ours %q, want %d", theirs, ours, want)
 		}
 	}
@@ -145,13 +155,15 @@ func TestModulesThatNeedOtherModulesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { check(t, e.Close(t.Context())) }()
-	for name, word := range map[string]string{"host_memory.wasm": `"host"."to_upper"`, "main.wasm": `"lib"."capitalize"`, "nested.c.instr.wasm": `"dylibso_observe"`} {
+	for name, word := range map[string]string{"host_memory.wasm": `"host"."to_upper"`,
+		"main.wasm": `"lib"."capitalize"`, "nested.c.instr.wasm": `"dylibso_observe"`} {
 		if differences[name] == "" {
 			t.Errorf("%s is not among the differences", name)
 		}
 		_, err := e.Load(t.Context(), sdkModule(t, name), engine.Limits{})
 		var refused *engine.LoadError
-		if !errors.As(err, &refused) || !strings.Contains(refused.Message, word) || !strings.Contains(refused.Message, "The host offers") {
+		if !errors.As(err, &refused) || !strings.Contains(refused.Message, word) ||
+			!strings.Contains(refused.Message, "The host offers") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -188,7 +200,8 @@ func TestSleepIsEndedByTheTimeoutUnderBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := i.Call(t.Context(), "run_test", nil); out.Err == nil || !strings.Contains(out.Err.Error(), "deadline exceeded") {
+	if out := i.Call(t.Context(), "run_test", nil); out.Err == nil ||
+		!strings.Contains(out.Err.Error(), "deadline exceeded") {
 		t.Errorf("SDK: %+v", out)
 	}
 	b := start(t, wasm, config)

@@ -122,20 +122,22 @@ func (f Function) adapt() extism.HostFunction {
 		if !f.Result {
 			results = nil
 		}
-		return extism.NewHostFunctionWithStack(f.Name, func(_ context.Context, p *extism.CurrentPlugin, stack []uint64) {
-			if !f.Result {
-				return
-			}
-			var err error
-			if stack[0], err = p.WriteBytes(f.Answer); err != nil {
-				panic(err) // the SDK makes a trap of it
-			}
-		}, params, results)
+		return extism.NewHostFunctionWithStack(f.Name,
+			func(_ context.Context, p *extism.CurrentPlugin, stack []uint64) {
+				if !f.Result {
+					return
+				}
+				var err error
+				if stack[0], err = p.WriteBytes(f.Answer); err != nil {
+					panic(err) // the SDK makes a trap of it
+				}
+			}, params, results)
 	}
 	if f.Numbers != nil {
-		return extism.NewHostFunctionWithStack(f.Name, func(_ context.Context, _ *extism.CurrentPlugin, stack []uint64) {
-			stack[0] = f.Numbers(stack[:f.Params])
-		}, params, one)
+		return extism.NewHostFunctionWithStack(f.Name,
+			func(_ context.Context, _ *extism.CurrentPlugin, stack []uint64) {
+				stack[0] = f.Numbers(stack[:f.Params])
+			}, params, one)
 	}
 	return extism.NewHostFunctionWithStack(f.Name, func(_ context.Context, p *extism.CurrentPlugin, stack []uint64) {
 		in, err := p.ReadBytes(stack[0])

@@ -96,7 +96,8 @@ func TestInstallOpenRemove(t *testing.T) {
 	r, dir := open(t)
 	installed := install(t, r, "search", "module one")
 	record, wasm, err := r.Open(t.Context(), "search")
-	if err != nil || string(wasm) != "module one" || record.SHA256 != installed.SHA256 || string(record.Manifest) != `{"manifest":1}` {
+	if err != nil || string(wasm) != "module one" || record.SHA256 != installed.SHA256 ||
+		string(record.Manifest) != `{"manifest":1}` {
 		t.Fatalf("Open = %+v, %q, %v", record, wasm, err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, record.SHA256+".wasm")); err != nil || info.Mode().Perm() != 0o600 {
@@ -163,13 +164,15 @@ func TestDamagedFileIsATypedError(t *testing.T) {
 	if err := os.WriteFile(path, []byte("modulf"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, wasm, err := r.Open(t.Context(), "search"); !errors.As(err, &corrupt) || wasm != nil || !strings.Contains(err.Error(), "install the plugin again") {
+	if _, wasm, err := r.Open(t.Context(), "search"); !errors.As(err, &corrupt) || wasm != nil ||
+		!strings.Contains(err.Error(), "install the plugin again") {
 		t.Errorf("changed file: %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.Open(t.Context(), "search"); !errors.As(err, &corrupt) || !strings.Contains(err.Error(), "missing") {
+	if _, _, err := r.Open(t.Context(), "search"); !errors.As(err, &corrupt) ||
+		!strings.Contains(err.Error(), "missing") {
 		t.Errorf("missing file: %v", err)
 	}
 	install(t, r, "search", "module")
@@ -220,7 +223,8 @@ func TestUpdateChangesTheRecordOnly(t *testing.T) {
 	if rec, _ := r.Get(t.Context(), "search"); !errors.Is(err, refused) || rec.Version != "1.0.0" {
 		t.Errorf("a refused change was kept: %+v, %v", rec, err)
 	}
-	if err := r.Update(t.Context(), "none", func(*registry.Record) error { return nil }); !errors.Is(err, registry.ErrNotFound) {
+	if err := r.Update(t.Context(), "none", func(*registry.Record) error { return nil }); !errors.Is(err,
+		registry.ErrNotFound) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -232,7 +236,8 @@ func TestConcurrentInstallAndOpen(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			for range 10 {
-				if _, err := r.Install(context.Background(), registry.Record{Name: "p"}, []byte{byte('0' + i)}); err != nil {
+				if _, err := r.Install(context.Background(), registry.Record{Name: "p"},
+					[]byte{byte('0' + i)}); err != nil {
 					t.Error(err)
 				}
 				if _, wasm, err := r.Open(context.Background(), "p"); err != nil || len(wasm) != 1 {

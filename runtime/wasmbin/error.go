@@ -33,7 +33,8 @@ func malformed(format string, args ...any) *Error {
 }
 
 func invalid(format string, args ...any) *Error {
-	return &Error{Kind: Invalid, Message: "The module is not valid WebAssembly 2.0: " + fmt.Sprintf(format, args...) + "."}
+	return &Error{Kind: Invalid, Message: "The module is not valid WebAssembly 2.0: " + fmt.Sprintf(format, args...) +
+		"."}
 }
 
 func unsupported(format string, args ...any) *Error {

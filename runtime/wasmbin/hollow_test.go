@@ -31,7 +31,8 @@ func TestAHollowModuleDeclaresTheSame(t *testing.T) {
 		same := reflect.DeepEqual(full.Imports, info.Imports) && reflect.DeepEqual(full.Exports, info.Exports) &&
 			reflect.DeepEqual(full.Memory, info.Memory) && reflect.DeepEqual(full.Tables, info.Tables) &&
 			reflect.DeepEqual(full.Types, info.Types) && reflect.DeepEqual(full.FuncTypes, info.FuncTypes) &&
-			reflect.DeepEqual(full.Globals, info.Globals) && full.Functions == info.Functions && full.HasStart == info.HasStart
+			reflect.DeepEqual(full.Globals, info.Globals) && full.Functions == info.Functions &&
+			full.HasStart == info.HasStart
 		if !same || len(hollow) >= len(wasm) {
 			t.Fatalf("seed %d: %d bytes of %d; %+v became %+v", seed, len(hollow), len(wasm), full, info)
 		}

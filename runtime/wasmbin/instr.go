@@ -78,7 +78,8 @@ func (c *cursor) prefixed(prefix Op) Op {
 	case n > 0xff:
 		c.fail(unknownOp(prefix, n))
 	case c.pos-begin > 1+int(n>>7):
-		c.fail(unsupported("The module writes the number of an instruction in more bytes than it needs. Build it with a current toolchain."))
+		c.fail(unsupported("The module writes the number of an instruction in more bytes than it needs. Build it " +
+			"with a current toolchain."))
 	}
 	return prefix<<8 | Op(n&0xff)
 }
@@ -97,13 +98,16 @@ func unknownOp(op Op, n uint32) error {
 	case op == 0x12 || op == 0x13:
 		return unsupported("The module uses tail calls, which are not run here. Build it without that proposal.")
 	case op >= 0x06 && op <= 0x0a || op == 0x18 || op == 0x19 || op == 0x1f:
-		return unsupported("The module uses WebAssembly exceptions, which are not run here. Build it without them (for C++: -fno-exceptions).")
+		return unsupported("The module uses WebAssembly exceptions, which are not run here. Build it without them " +
+			"(for C++: -fno-exceptions).")
 	case op == 0xfe:
-		return unsupported("The module uses threads (atomic instructions), which are not run here. Build it for one thread.")
+		return unsupported("The module uses threads (atomic instructions), which are not run here. Build it for one " +
+			"thread.")
 	case op == 0xfd && n > 0xff:
 		return unsupported("The module uses relaxed SIMD, which is not run here. Build it without that proposal.")
 	case op == 0xfb || op >= 0xd3 && op <= 0xd6 || op == 0x14 || op == 0x15:
-		return unsupported("The module uses typed references or garbage collection, which are not run here. Build it without those proposals.")
+		return unsupported("The module uses typed references or garbage collection, which are not run here. Build it " +
+			"without those proposals.")
 	}
 	return unsupported("The module has the instruction %s, which is not part of WebAssembly 2.0.", op)
 }
@@ -180,14 +184,16 @@ func (d *Decoder) readTypes() []ValueType {
 // zero reads the byte that names the only memory.
 func (c *cursor) zero() {
 	if b := c.byte(); c.err == nil && b != 0 {
-		c.fail(unsupported("The module names a second memory, which is not run here. Build it without the multi-memory proposal."))
+		c.fail(unsupported("The module names a second memory, which is not run here. Build it without the " +
+			"multi-memory proposal."))
 	}
 }
 
 func (c *cursor) memArg(in *Instr) {
 	in.Align = c.u32()
 	if c.err == nil && in.Align&0x40 != 0 {
-		c.fail(unsupported("The module names a second memory, which is not run here. Build it without the multi-memory proposal."))
+		c.fail(unsupported("The module names a second memory, which is not run here. Build it without the " +
+			"multi-memory proposal."))
 	}
 	c.u32()
 }

@@ -38,26 +38,32 @@ func TestCodeThatTheCompilerMustNotSee(t *testing.T) {
 	}
 	var wide wasmtest.Module
 	thousand := bytes.Repeat([]byte{byte(wasmbin.I32)}, 1000)
-	manyResults := slices.Concat([]byte{2, 0x60, 0, 0, 0x60}, wasmbin.AppendU32(nil, 1000), thousand, wasmbin.AppendU32(nil, 1000), thousand)
+	manyResults := slices.Concat([]byte{2, 0x60, 0, 0, 0x60}, wasmbin.AppendU32(nil, 1000), thousand,
+		wasmbin.AppendU32(nil, 1000), thousand)
 	wide.Function(nil, nil, nil)
 	wide.Section(wasmbin.SectionType, manyResults)
 	wide.Section(wasmbin.SectionFunction, []byte{2, 1, 0})
-	moving := slices.Concat([]byte{0}, bytes.Repeat([]byte{0x41, 0}, 1000), bytes.Repeat([]byte{0x10, 0}, 400), bytes.Repeat([]byte{0x1a}, 1000), end)
-	wide.Section(wasmbin.SectionCode, slices.Concat([]byte{2, 3, 0, 0x00, 0x0b}, wasmbin.AppendU32(nil, uint32(len(moving))), moving))
+	moving := slices.Concat([]byte{0}, bytes.Repeat([]byte{0x41, 0}, 1000), bytes.Repeat([]byte{0x10, 0}, 400),
+		bytes.Repeat([]byte{0x1a}, 1000), end)
+	wide.Section(wasmbin.SectionCode, slices.Concat([]byte{2, 3, 0, 0x00, 0x0b},
+		wasmbin.AppendU32(nil, uint32(len(moving))), moving))
 
 	table := slices.Concat([]byte{0x41, 0, 0x0e}, wasmbin.AppendU32(nil, 65_521), bytes.Repeat([]byte{0}, 65_522))
-	tables := bytes.Repeat(slices.Concat(block, []byte{0x41, 0, 0x0e}, wasmbin.AppendU32(nil, 60_000), bytes.Repeat([]byte{0}, 60_001), end), 9)
+	tables := bytes.Repeat(slices.Concat(block, []byte{0x41, 0, 0x0e}, wasmbin.AppendU32(nil, 60_000),
+		bytes.Repeat([]byte{0}, 60_001), end), 9)
 	cases := map[string]struct {
 		wasm []byte
 		says string
 	}{
-		"nesting":        {bomb(0, nest(block, 20_001)), "nested blocks"},
-		"labels":         {bomb(0, table), "labels in one br_table"},
-		"many labels":    {bomb(0, tables), "blocks and branches"},
-		"ifs":            {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 13_334)), "blocks and branches"},
-		"loops":          {bomb(0, bytes.Repeat(slices.Concat(loop, []byte{0x41, 0, 0x0d, 0, 0x0b}), 1_601)), "blocks and branches"},
-		"ranges":         {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x40, 0, 0x1a}, 13_334)), "blocks and branches"},
-		"ranges, filled": {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x41, 0, 0x41, 0, 0xfc, 11, 0}, 4_445)), "blocks and branches"},
+		"nesting":     {bomb(0, nest(block, 20_001)), "nested blocks"},
+		"labels":      {bomb(0, table), "labels in one br_table"},
+		"many labels": {bomb(0, tables), "blocks and branches"},
+		"ifs":         {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 13_334)), "blocks and branches"},
+		"loops": {bomb(0, bytes.Repeat(slices.Concat(loop, []byte{0x41, 0, 0x0d, 0, 0x0b}), 1_601)),
+			"blocks and branches"},
+		"ranges": {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x40, 0, 0x1a}, 13_334)), "blocks and branches"},
+		"ranges, filled": {bomb(0, bytes.Repeat([]byte{0x41, 0, 0x41, 0, 0x41, 0, 0xfc, 11, 0}, 4_445)),
+			"blocks and branches"},
 		"nested loops":   {bomb(0, nest(loop, 1_667)), "blocks and branches"},
 		"functions":      {crowd(6, bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 13_000)), "pairs of blocks"},
 		"moved values":   {wide.Bytes(), "moved"},
@@ -70,7 +76,8 @@ func TestCodeThatTheCompilerMustNotSee(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := verdict(c.wasm)
 			var refused *wasmbin.Error
-			if !errors.As(err, &refused) || refused.Kind != wasmbin.TooLarge || !strings.Contains(refused.Message, c.says) {
+			if !errors.As(err, &refused) || refused.Kind != wasmbin.TooLarge ||
+				!strings.Contains(refused.Message, c.says) {
 				t.Errorf("err = %v; want too_large with %q", err, c.says)
 			}
 		})
@@ -103,7 +110,8 @@ func TestProposalsAreRefusedWithTheirName(t *testing.T) {
 	for says, code := range cases {
 		err := verdict(bomb(0, code))
 		var refused *wasmbin.Error
-		if !errors.As(err, &refused) || refused.Kind != wasmbin.Unsupported || !strings.Contains(refused.Message, strings.TrimSpace(says)) {
+		if !errors.As(err, &refused) || refused.Kind != wasmbin.Unsupported ||
+			!strings.Contains(refused.Message, strings.TrimSpace(says)) {
 			t.Errorf("% x: %v; want unsupported with %q", code, err, says)
 		}
 	}

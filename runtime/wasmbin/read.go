@@ -93,7 +93,8 @@ func (r *reader) readTypes(c *cursor) {
 	r.module.Types = make([]FuncType, 0, n)
 	for range n {
 		if form := c.byte(); c.err == nil && form != 0x60 {
-			c.fail(unsupported("The module has a type of the form 0x%02x; only function types are run. It was built with a proposal (such as garbage collection) that must be switched off.", form))
+			c.fail(unsupported("The module has a type of the form 0x%02x; only function types are run. It was built "+
+				"with a proposal (such as garbage collection) that must be switched off.", form))
 		}
 		var t FuncType
 		t.Params = r.valueTypes(c)
@@ -141,7 +142,8 @@ func (r *reader) readImports(c *cursor) {
 			return
 		}
 		if kind != ExternFunc {
-			c.fail(unsupported("The module imports the %s %q.%q; only functions can be imported. Link it so that it defines its own (for LLVM: without --import-%s).", kind, im.Module, im.Name, kind))
+			c.fail(unsupported("The module imports the %s %q.%q; only functions can be imported. Link it so that it "+
+				"defines its own (for LLVM: without --import-%s).", kind, im.Module, im.Name, kind))
 			return
 		}
 		im.Type = r.funcType(c, c.u32())
@@ -205,7 +207,8 @@ func (r *reader) checkExport(c *cursor, e *Export, index uint32) {
 	case ExternGlobal:
 		n = len(r.module.Globals)
 	case ExternTag:
-		c.fail(unsupported("The module uses WebAssembly exceptions, which are not run here. Build it without them (for C++: -fno-exceptions)."))
+		c.fail(unsupported("The module uses WebAssembly exceptions, which are not run here. Build it without them " +
+			"(for C++: -fno-exceptions)."))
 		return
 	default:
 		c.fail(malformed("The module has an export of the unknown kind %d.", byte(e.Kind)))

@@ -49,33 +49,40 @@ func TestReadRefusesWithASentence(t *testing.T) {
 		kind wasmbin.Kind
 		says string
 	}{
-		"empty":             {nil, wasmbin.Malformed, "not a WebAssembly module"},
-		"text":              {[]byte("(module)"), wasmbin.Malformed, "not a WebAssembly module"},
-		"component":         {[]byte{0, 'a', 's', 'm', 0x0d, 0, 1, 0}, wasmbin.Unsupported, "wasm32-wasip1"},
-		"future version":    {[]byte{0, 'a', 's', 'm', 2, 0, 0, 0}, wasmbin.Unsupported, "version 1"},
-		"cut short":         {sample().Bytes()[:40], wasmbin.Malformed, "cut short"},
-		"doubled section":   {append(module(wasmbin.SectionType, 0), 1, 1, 0), wasmbin.Malformed, "out of order"},
-		"wrong order":       {append(module(wasmbin.SectionImport, 0), 1, 1, 0), wasmbin.Malformed, "out of order"},
-		"exceptions":        {module(13, 0), wasmbin.Unsupported, "exceptions"},
-		"unknown section":   {module(14, 0), wasmbin.Malformed, "unknown kind"},
-		"shared memory":     {module(wasmbin.SectionMemory, 1, 3, 1, 1), wasmbin.Unsupported, "threads"},
-		"memory64":          {module(wasmbin.SectionMemory, 1, 4, 1), wasmbin.Unsupported, "wasm32"},
-		"two memories":      {module(wasmbin.SectionMemory, 2, 0, 1, 0, 1), wasmbin.Unsupported, "multi-memory"},
-		"max below min":     {module(wasmbin.SectionMemory, 1, 1, 5, 1), wasmbin.Malformed, "below its minimum"},
-		"imported memory":   {module(wasmbin.SectionImport, 1, 1, 'e', 1, 'm', 2, 0, 1), wasmbin.Unsupported, "imports the memory"},
-		"imported global":   {module(wasmbin.SectionImport, 1, 1, 'e', 1, 'g', 3, 0x7f, 0), wasmbin.Unsupported, "imports the global"},
-		"many types":        {module(wasmbin.SectionType, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.TooLarge, "types"},
-		"lying count":       {module(wasmbin.SectionType, 0x80, 0x01, 0x60), wasmbin.Malformed, "too short"},
-		"struct type":       {module(wasmbin.SectionType, 1, 0x5f, 0), wasmbin.Unsupported, "garbage collection"},
-		"table bomb":        {module(wasmbin.SectionTable, 1, 0x70, 0, 0xff, 0xff, 0xff, 0x7f), wasmbin.TooLarge, "table entries"},
-		"data bomb":         {module(wasmbin.SectionData, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.Malformed, "cut short"},
-		"element bomb":      {module(wasmbin.SectionElement, 1, 5, 0x70, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.TooLarge, "entries"},
-		"extended constant": {module(wasmbin.SectionGlobal, 1, 0x7f, 0, 0x41, 1, 0x41, 1, 0x6a, 0x0b), wasmbin.Unsupported, "extended-const"},
-		"long number":       {module(wasmbin.SectionType, 0x80, 0x80, 0x80, 0x80, 0x80, 0), wasmbin.Malformed, "longer than its width"},
-		"trailing bytes":    {module(wasmbin.SectionType, 0, 0), wasmbin.Malformed, "too many"},
-		"locals bomb":       {localsBomb(), wasmbin.TooLarge, "locals"},
-		"missing bodies":    {append(module(wasmbin.SectionType, 1, 0x60, 0, 0), 3, 2, 1, 0), wasmbin.Malformed, "bodies"},
-		"bad UTF-8 name":    {module(wasmbin.SectionCustom, 1, 0xff), wasmbin.Malformed, "UTF-8"},
+		"empty":           {nil, wasmbin.Malformed, "not a WebAssembly module"},
+		"text":            {[]byte("(module)"), wasmbin.Malformed, "not a WebAssembly module"},
+		"component":       {[]byte{0, 'a', 's', 'm', 0x0d, 0, 1, 0}, wasmbin.Unsupported, "wasm32-wasip1"},
+		"future version":  {[]byte{0, 'a', 's', 'm', 2, 0, 0, 0}, wasmbin.Unsupported, "version 1"},
+		"cut short":       {sample().Bytes()[:40], wasmbin.Malformed, "cut short"},
+		"doubled section": {append(module(wasmbin.SectionType, 0), 1, 1, 0), wasmbin.Malformed, "out of order"},
+		"wrong order":     {append(module(wasmbin.SectionImport, 0), 1, 1, 0), wasmbin.Malformed, "out of order"},
+		"exceptions":      {module(13, 0), wasmbin.Unsupported, "exceptions"},
+		"unknown section": {module(14, 0), wasmbin.Malformed, "unknown kind"},
+		"shared memory":   {module(wasmbin.SectionMemory, 1, 3, 1, 1), wasmbin.Unsupported, "threads"},
+		"memory64":        {module(wasmbin.SectionMemory, 1, 4, 1), wasmbin.Unsupported, "wasm32"},
+		"two memories":    {module(wasmbin.SectionMemory, 2, 0, 1, 0, 1), wasmbin.Unsupported, "multi-memory"},
+		"max below min":   {module(wasmbin.SectionMemory, 1, 1, 5, 1), wasmbin.Malformed, "below its minimum"},
+		"imported memory": {module(wasmbin.SectionImport, 1, 1, 'e', 1, 'm', 2, 0, 1), wasmbin.Unsupported,
+			"imports the memory"},
+		"imported global": {module(wasmbin.SectionImport, 1, 1, 'e', 1, 'g', 3, 0x7f, 0), wasmbin.Unsupported,
+			"imports the global"},
+		"many types":  {module(wasmbin.SectionType, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.TooLarge, "types"},
+		"lying count": {module(wasmbin.SectionType, 0x80, 0x01, 0x60), wasmbin.Malformed, "too short"},
+		"struct type": {module(wasmbin.SectionType, 1, 0x5f, 0), wasmbin.Unsupported, "garbage collection"},
+		"table bomb": {module(wasmbin.SectionTable, 1, 0x70, 0, 0xff, 0xff, 0xff, 0x7f), wasmbin.TooLarge,
+			"table entries"},
+		"data bomb": {module(wasmbin.SectionData, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.Malformed,
+			"cut short"},
+		"element bomb": {module(wasmbin.SectionElement, 1, 5, 0x70, 0xff, 0xff, 0xff, 0xff, 0x0f),
+			wasmbin.TooLarge, "entries"},
+		"extended constant": {module(wasmbin.SectionGlobal, 1, 0x7f, 0, 0x41, 1, 0x41, 1, 0x6a, 0x0b),
+			wasmbin.Unsupported, "extended-const"},
+		"long number": {module(wasmbin.SectionType, 0x80, 0x80, 0x80, 0x80, 0x80, 0), wasmbin.Malformed,
+			"longer than its width"},
+		"trailing bytes": {module(wasmbin.SectionType, 0, 0), wasmbin.Malformed, "too many"},
+		"locals bomb":    {localsBomb(), wasmbin.TooLarge, "locals"},
+		"missing bodies": {append(module(wasmbin.SectionType, 1, 0x60, 0, 0), 3, 2, 1, 0), wasmbin.Malformed, "bodies"},
+		"bad UTF-8 name": {module(wasmbin.SectionCustom, 1, 0xff), wasmbin.Malformed, "UTF-8"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +179,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("hardened module is refused: %v", err)
 		}
-		if len(again.Imports) != len(m.Imports) || len(again.Exports) != len(m.Exports) || again.Functions != m.Functions {
+		if len(again.Imports) != len(m.Imports) || len(again.Exports) != len(m.Exports) ||
+			again.Functions != m.Functions {
 			t.Fatal("hardening changed what the module declares")
 		}
 		for i, table := range again.Tables {

@@ -12,7 +12,8 @@ import (
 
 // shifting adds one of everything.
 var shifting = wasmbin.Edit{
-	Imports:   []wasmbin.NewImport{{Module: "added", Name: "f", Type: wasmbin.FuncType{Params: wasmtest.Types{wasmtest.I64}}}},
+	Imports: []wasmbin.NewImport{{Module: "added", Name: "f",
+		Type: wasmbin.FuncType{Params: wasmtest.Types{wasmtest.I64}}}},
 	Functions: []wasmbin.NewFunction{{Body: []byte{0, 0x0b}}},
 	Globals:   []wasmbin.NewGlobal{{}},
 	Strip:     true,
@@ -53,7 +54,8 @@ func rewriteLaws(t *testing.T, wasm []byte) {
 	if err := wasmbin.Validate(after); err != nil {
 		t.Fatalf("the result is not valid: %v\n%x", err, head(out))
 	}
-	if len(after.Imports) != len(m.Imports)+1 || after.Functions != m.Functions+1 || len(after.Globals) != len(m.Globals)+1 {
+	if len(after.Imports) != len(m.Imports)+1 || after.Functions != m.Functions+1 ||
+		len(after.Globals) != len(m.Globals)+1 {
 		t.Fatal("the edit is not in the result")
 	}
 	for i, e := range m.Exports {

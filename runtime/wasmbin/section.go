@@ -78,7 +78,8 @@ func Sections(wasm []byte, maxCustom int) ([]Section, error) {
 		} else {
 			rank := sectionRank(s.ID)
 			if rank <= last {
-				return nil, malformed("The module's sections are out of order or doubled at offset %d; the file is damaged.", s.Start)
+				return nil, malformed("The module's sections are out of order or doubled at offset %d; the file is "+
+					"damaged.", s.Start)
 			}
 			last = rank
 		}
@@ -95,7 +96,8 @@ func checkHeader(wasm []byte) error {
 		return nil
 	}
 	if wasm[6] == 0x01 && wasm[7] == 0x00 {
-		return unsupported("This is a WebAssembly component; a core module is needed. Build for wasm32-wasip1 (or wasm32-unknown-unknown), not for wasm32-wasip2.")
+		return unsupported("This is a WebAssembly component; a core module is needed. Build for wasm32-wasip1 (or " +
+			"wasm32-unknown-unknown), not for wasm32-wasip2.")
 	}
 	return unsupported("The module has the format version %x; only version 1 is run.", wasm[4:8])
 }
@@ -118,7 +120,8 @@ func nextSection(c *cursor) (Section, error) {
 		}
 		s.Data = body[inner.pos:]
 	case s.ID == sectionTag:
-		return Section{}, unsupported("The module uses WebAssembly exceptions, which are not run here. Build it without them (for C++: -fno-exceptions).")
+		return Section{}, unsupported("The module uses WebAssembly exceptions, which are not run here. Build it " +
+			"without them (for C++: -fno-exceptions).")
 	case s.ID > sectionTag:
 		return Section{}, malformed("The module has a section of the unknown kind %d.", s.ID)
 	}

@@ -48,7 +48,8 @@ func (r *reader) readConst(c *cursor, want ValueType) constant {
 		d.c.fail(invalid("an initial value has the type %s where %s is needed", v.typ, want))
 	}
 	if end := d.c.byte(); d.c.err == nil && Op(end) != OpEnd {
-		d.c.fail(unsupported("The module computes an initial value with more than one instruction (the extended-const proposal), which is not run here."))
+		d.c.fail(unsupported("The module computes an initial value with more than one instruction (the " +
+			"extended-const proposal), which is not run here."))
 	}
 	c.pos = d.c.pos
 	if d.c.err != nil {
@@ -165,7 +166,8 @@ func (r *reader) readData(c *cursor) {
 			return
 		case flags == 2:
 			if c.u32() != 0 {
-				c.fail(unsupported("The module has a data segment for a second memory, which is not run here. Build it without the multi-memory proposal."))
+				c.fail(unsupported("The module has a data segment for a second memory, which is not run here. Build " +
+					"it without the multi-memory proposal."))
 			}
 		}
 		if flags != 1 {

@@ -41,15 +41,18 @@ func ValidateCode(m *Module) error {
 func reserved(m *Module) error {
 	for _, im := range m.Imports {
 		if im.Module == "" {
-			return unsupported("The module imports %q from a module without a name, which does not exist here.", im.Name)
+			return unsupported("The module imports %q from a module without a name, which does not exist here.",
+				im.Name)
 		}
 		if im.Module == MeterModule {
-			return unsupported("The module imports %q.%q, which does not exist here: that name belongs to the host.", im.Module, im.Name)
+			return unsupported("The module imports %q.%q, which does not exist here: that name belongs to the host.",
+				im.Module, im.Name)
 		}
 	}
 	for _, e := range m.Exports {
 		if strings.HasPrefix(e.Name, ReservedPrefix) {
-			return unsupported("The module exports %q; names that begin with %q belong to the host. Rename it.", e.Name, ReservedPrefix)
+			return unsupported("The module exports %q; names that begin with %q belong to the host. Rename it.", e.Name,
+				ReservedPrefix)
 		}
 	}
 	return nil
@@ -74,7 +77,8 @@ func validateCode(m *Module, data []byte) error {
 func inFunction(err error, index int) error {
 	var e *Error
 	if errors.As(err, &e) && e.Kind == Invalid {
-		return invalid("in the function %d, %s", index, strings.TrimSuffix(strings.TrimPrefix(e.Message, invalid("").Message[:len(invalid("").Message)-1]), "."))
+		return invalid("in the function %d, %s", index,
+			strings.TrimSuffix(strings.TrimPrefix(e.Message, invalid("").Message[:len(invalid("").Message)-1]), "."))
 	}
 	return err
 }

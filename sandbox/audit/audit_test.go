@@ -19,7 +19,8 @@ func filled(t *testing.T, n int) (*audit.Log, *audittest.Space) {
 	space := &audittest.Space{}
 	log := audit.New(space, clock)
 	for i := range n {
-		if err := log.Record(audit.Entry{Kind: audit.KindHostCall, Plugin: "search", Summary: fmt.Sprint(i), Bytes: int64(i)}); err != nil {
+		if err := log.Record(audit.Entry{Kind: audit.KindHostCall, Plugin: "search", Summary: fmt.Sprint(i),
+			Bytes: int64(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

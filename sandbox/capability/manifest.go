@@ -131,7 +131,8 @@ func Default(name string) Manifest {
 // never returns a partly filled manifest.
 func ParseManifest(data []byte) (Manifest, error) {
 	if len(data) > MaxManifestBytes {
-		return Manifest{}, fmt.Errorf("read manifest: %w", fault("", "it has %d bytes, more than %d", len(data), MaxManifestBytes))
+		return Manifest{}, fmt.Errorf("read manifest: %w",
+			fault("", "it has %d bytes, more than %d", len(data), MaxManifestBytes))
 	}
 	var m Manifest
 	if err := decodeStrict("", data, &m); err != nil {
@@ -206,7 +207,8 @@ func (m *Manifest) check() error {
 		return fault("manifest", "%d is not a known version of the format; write 1", m.Manifest)
 	}
 	if !ValidName(m.Name) {
-		return fault("name", "%q is not a name: lower-case letters, digits and _, beginning with a letter, at most 63", shorten(m.Name, 70))
+		return fault("name", "%q is not a name: lower-case letters, digits and _, beginning with a letter, at most 63",
+			shorten(m.Name, 70))
 	}
 	if m.Version == "" || len(m.Version) > 64 {
 		return fault("version", "it must have 1 to 64 characters")
@@ -250,7 +252,8 @@ func (m *Manifest) parseAsks() error {
 func parseParams(path, name string, data json.RawMessage) (Params, error) {
 	c, ok := Lookup(name)
 	if !ok {
-		f := fault(path, "unknown capability %q; known are %s", shorten(name, 64), strings.Join(capabilityNames(), ", "))
+		f := fault(path, "unknown capability %q; known are %s", shorten(name, 64),
+			strings.Join(capabilityNames(), ", "))
 		f.cause = ErrUnknownField
 		return nil, f
 	}
@@ -294,7 +297,8 @@ func within(path string, n, most int64) error {
 
 func (e ToolEntry) check(path, protocol string) error {
 	if e.StreamArgs && e.Merge != "" {
-		return fault(path, "stream_args and merge exclude each other: merged calls have no arguments of their own to show")
+		return fault(path, "stream_args and merge exclude each other: merged calls have no arguments of their own to "+
+			"show")
 	}
 	if e.Approval != "" && !e.Approval.Valid() {
 		return fault(path+".approval", "%q is not one of allow, ask, deny", e.Approval)

@@ -41,9 +41,12 @@ func TestTheDocumentedManifestParses(t *testing.T) {
 
 func TestAWishIsToldInPlainWords(t *testing.T) {
 	cases := []struct{ asks, sentence string }{
-		{`"http":{"allow":[{"host":"*","methods":["GET","HEAD"]}]}`, "a wants to fetch addresses on the network (any address by GET or HEAD)."},
-		{`"http":{"allow":[{"host":"x.example"}]}`, "a wants to fetch addresses on the network (x.example by any method)."},
-		{`"context":{"fields":["query","citations"]}`, "a wants to know parts of your conversation (the question, which documents are cited)."},
+		{`"http":{"allow":[{"host":"*","methods":["GET","HEAD"]}]}`,
+			"a wants to fetch addresses on the network (any address by GET or HEAD)."},
+		{`"http":{"allow":[{"host":"x.example"}]}`,
+			"a wants to fetch addresses on the network (x.example by any method)."},
+		{`"context":{"fields":["query","citations"]}`,
+			"a wants to know parts of your conversation (the question, which documents are cited)."},
 		{`"context":{}`, "a wants to know parts of your conversation."},
 		{`"memory":{"access":["read","write"]}`, "a wants to use what is remembered about you."},
 		{`"memory":{"access":["write"]}`, "a wants to use what is remembered about you (only to write)."},
@@ -70,7 +73,8 @@ func TestAMistakeInAManifestIsNamedWithItsPlace(t *testing.T) {
 	cases := []struct{ name, json, path string }{
 		{"unknown at the top", `{` + base + `,"titel":"x"}`, "titel"},
 		{"unknown in a tool", `{` + base + `,"tools":{"t":{"mergo":"x"}}}`, "tools.t.mergo"},
-		{"unknown in http", `{` + base + `,"capabilities":{"http":{"allow":[{"host":"*","verbs":[]}]}}}`, "capabilities.http.allow[0].verbs"},
+		{"unknown in http", `{` + base + `,"capabilities":{"http":{"allow":[{"host":"*","verbs":[]}]}}}`,
+			"capabilities.http.allow[0].verbs"},
 		{"unknown capability", `{` + base + `,"capabilities":{"htpp":{}}}`, "capabilities.htpp"},
 		{"case of a field", `{` + base + `,"Title":"x"}`, "Title"},
 		{"given twice", `{` + base + `,"name":"b"}`, "name"},
@@ -105,7 +109,8 @@ func TestAMistakeInAManifestIsNamedWithItsPlace(t *testing.T) {
 			if f.Path != c.path {
 				t.Errorf("path is %q, want %q (%v)", f.Path, c.path, err)
 			}
-			if unknown := strings.HasPrefix(c.name, "unknown") || c.name == "case of a field"; errors.Is(err, ErrUnknownField) != unknown {
+			if unknown := strings.HasPrefix(c.name, "unknown") ||
+				c.name == "case of a field"; errors.Is(err, ErrUnknownField) != unknown {
 				t.Errorf("errors.Is(ErrUnknownField) is %v for %v", !unknown, err)
 			}
 		})

@@ -237,7 +237,8 @@ type ModelParams struct {
 
 func (p *ModelParams) Narrow(o Params) Params {
 	q := o.(*ModelParams)
-	return &ModelParams{less(p.TokensPerCall, q.TokensPerCall), less(p.TokensPerTurn, q.TokensPerTurn), p.Models.and(q.Models)}
+	return &ModelParams{less(p.TokensPerCall, q.TokensPerCall), less(p.TokensPerTurn, q.TokensPerTurn),
+		p.Models.and(q.Models)}
 }
 
 // Choose returns the name of the model that is asked: the one that the plugin

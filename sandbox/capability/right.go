@@ -32,7 +32,8 @@ func ParseGrants(data []byte) (Grants, error) {
 			return nil, fmt.Errorf("read grants: entry %d: %w", i+1, err)
 		}
 		if _, twice := grants[g.Capability]; twice {
-			return nil, fmt.Errorf("read grants: %w", fault(fmt.Sprintf("[%d].capability", i), "%q is given twice", g.Capability))
+			return nil, fmt.Errorf("read grants: %w",
+				fault(fmt.Sprintf("[%d].capability", i), "%q is given twice", g.Capability))
 		}
 		grants[g.Capability] = g
 	}

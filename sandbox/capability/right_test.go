@@ -39,8 +39,10 @@ func TestEffectiveRightIsManifestAndGrantAndUser(t *testing.T) {
 		{"granted but not in the manifest", Grants{HTTP: {Capability: HTTP, Mode: Allow}}, nil, HTTP, Deny},
 		{"kv taken back", Grants{KV: {Capability: KV, Mode: Deny}}, nil, KV, Deny},
 		{"the user may not", nil, denyKV, KV, Deny},
-		{"nothing in common", Grants{Context: {Capability: Context, Mode: Allow, Params: json.RawMessage(`{"fields":["history"]}`)}}, nil, Context, Deny},
-		{"a broken grant", Grants{KV: {Capability: KV, Mode: Allow, Params: json.RawMessage(`{"qouta":1}`)}}, nil, KV, Deny},
+		{"nothing in common", Grants{Context: {Capability: Context, Mode: Allow,
+			Params: json.RawMessage(`{"fields":["history"]}`)}}, nil, Context, Deny},
+		{"a broken grant", Grants{KV: {Capability: KV, Mode: Allow, Params: json.RawMessage(`{"qouta":1}`)}}, nil, KV,
+			Deny},
 		{"a mode that is none", Grants{KV: {Capability: KV, Mode: "yes"}}, nil, KV, Deny},
 	}
 	for _, c := range cases {
@@ -78,7 +80,8 @@ func TestAModuleWithoutManifestGetsOnlyWhatWasGranted(t *testing.T) {
 			t.Errorf("%s is %s without a grant", name, r.Mode)
 		}
 	}
-	r := Effective(m, Grants{HTTP: {Capability: HTTP, Mode: Allow, Params: json.RawMessage(`{"allow":[{"host":"example.org"}]}`)}}, nil)
+	r := Effective(m, Grants{HTTP: {Capability: HTTP, Mode: Allow,
+		Params: json.RawMessage(`{"allow":[{"host":"example.org"}]}`)}}, nil)
 	if r.Of(HTTP).Mode != Allow || r.Of(KV).Mode != Deny {
 		t.Errorf("http is %s, kv is %s", r.Of(HTTP).Mode, r.Of(KV).Mode)
 	}
@@ -112,16 +115,23 @@ func TestLabelsFollowFromDeclarationAndRights(t *testing.T) {
 		{"nothing granted", `{}`, ToolEntry{Labels: []string{LabelWrites}}, Surroundings{}, []string{}},
 		{"kv alone", `{"kv":{}}`, ToolEntry{}, Surroundings{}, []string{}},
 		{"knowledge", `{"knowledge":{}}`, ToolEntry{}, Surroundings{}, []string{LabelPrivateData}},
-		{"public knowledge", `{"knowledge":{"collections":["docs"]}}`, ToolEntry{}, Surroundings{PublicCollection: func(string) bool { return true }}, []string{}},
-		{"http that reads", `{"http":{"allow":[{"host":"*","methods":["GET"]}]}}`, ToolEntry{}, Surroundings{}, []string{LabelUntrustedContent, LabelEgress}},
-		{"http that writes", `{"http":{"allow":[{"host":"*"}]}}`, ToolEntry{}, Surroundings{}, []string{LabelUntrustedContent, LabelEgress, LabelWrites}},
-		{"memory that reads", `{"memory":{"access":["read"]}}`, ToolEntry{}, Surroundings{}, []string{LabelPrivateData}},
+		{"public knowledge", `{"knowledge":{"collections":["docs"]}}`, ToolEntry{},
+			Surroundings{PublicCollection: func(string) bool { return true }}, []string{}},
+		{"http that reads", `{"http":{"allow":[{"host":"*","methods":["GET"]}]}}`, ToolEntry{}, Surroundings{},
+			[]string{LabelUntrustedContent, LabelEgress}},
+		{"http that writes", `{"http":{"allow":[{"host":"*"}]}}`, ToolEntry{}, Surroundings{},
+			[]string{LabelUntrustedContent, LabelEgress, LabelWrites}},
+		{"memory that reads", `{"memory":{"access":["read"]}}`, ToolEntry{}, Surroundings{},
+			[]string{LabelPrivateData}},
 		{"files", `{"files":{}}`, ToolEntry{}, Surroundings{}, []string{LabelPrivateData, LabelWrites}},
 		{"remote model", `{"model":{}}`, ToolEntry{}, Surroundings{}, []string{LabelEgress}},
-		{"local model", `{"model":{}}`, ToolEntry{}, Surroundings{LocalModel: func([]string) bool { return true }}, []string{}},
+		{"local model", `{"model":{}}`, ToolEntry{}, Surroundings{LocalModel: func([]string) bool { return true }},
+			[]string{}},
 		{"mcp", `{"mcp":{}}`, ToolEntry{}, Surroundings{}, AllLabels()},
-		{"declared too", `{"kv":{}}`, ToolEntry{Labels: []string{LabelUntrustedContent}}, Surroundings{}, []string{LabelUntrustedContent}},
-		{"history", `{"context":{}}`, ToolEntry{Needs: []string{"history"}}, Surroundings{}, []string{LabelPrivateData}},
+		{"declared too", `{"kv":{}}`, ToolEntry{Labels: []string{LabelUntrustedContent}}, Surroundings{},
+			[]string{LabelUntrustedContent}},
+		{"history", `{"context":{}}`, ToolEntry{Needs: []string{"history"}}, Surroundings{},
+			[]string{LabelPrivateData}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -156,7 +166,8 @@ func TestGrantFileIsStrict(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range []string{`{}`, `[{"capability":"kv","mode":"perhaps"}]`, `[{"capability":"x","mode":"allow"}]`,
-		`[{"capability":"kv","mode":"allow","params":{"x":1}}]`, `[{"capability":"kv","mode":"allow"},{"capability":"kv","mode":"deny"}]`} {
+		`[{"capability":"kv","mode":"allow","params":{"x":1}}]`,
+		`[{"capability":"kv","mode":"allow"},{"capability":"kv","mode":"deny"}]`} {
 		if _, err := ParseGrants([]byte(bad)); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
@@ -174,7 +185,8 @@ func TestAManifestLeavesTheNamingOfPrivateHostsToTheGrant(t *testing.T) {
 		}
 	}
 	named := parse(t, `{"http":{"allow":[{"host":"*"}],"private_networks":["a.lan"]}}`)
-	r := Effective(named, Grants{HTTP: {Capability: HTTP, Mode: Allow, Params: json.RawMessage(`{"private_networks":["b.lan"]}`)}}, nil)
+	r := Effective(named, Grants{HTTP: {Capability: HTTP, Mode: Allow,
+		Params: json.RawMessage(`{"private_networks":["b.lan"]}`)}}, nil)
 	if got := r.Of(HTTP).Params.(*HTTPParams).PrivateNetworks; len(got) != 0 {
 		t.Errorf("a grant widens the manifest to %q", got)
 	}

@@ -45,25 +45,33 @@ type block struct {
 // (RFC 6890 and its updates), and the metadata services of clouds, the narrower
 // before the wider. The first that contains an address decides.
 var blocks = parseBlocks([][2]string{
-	{"169.254.169.254/32", string(Metadata)}, {"169.254.169.253/32", string(Metadata)}, {"169.254.170.2/32", string(Metadata)},
-	{"169.254.170.23/32", string(Metadata)}, {"169.254.42.42/32", string(Metadata)}, {"100.100.100.200/32", string(Metadata)},
+	{"169.254.169.254/32", string(Metadata)}, {"169.254.169.253/32", string(Metadata)},
+	{"169.254.170.2/32", string(Metadata)},
+	{"169.254.170.23/32", string(Metadata)}, {"169.254.42.42/32", string(Metadata)},
+	{"100.100.100.200/32", string(Metadata)},
 	{"192.0.0.192/32", string(Metadata)}, {"168.63.129.16/32", string(Metadata)},
 	{"0.0.0.0/8", string(unspecified)}, {"10.0.0.0/8", string(PrivateNet)}, {"100.64.0.0/10", string(sharedNet)},
 	{"127.0.0.0/8", string(Loopback)}, {"169.254.0.0/16", string(linkLocal)}, {"172.16.0.0/12", string(PrivateNet)},
 	{"192.0.0.0/24", string(reserved)}, {"192.0.2.0/24", string(documentation)}, {"192.31.196.0/24", string(reserved)},
-	{"192.52.193.0/24", string(reserved)}, {"192.88.99.0/24", string(sixToFour)}, {"192.168.0.0/16", string(PrivateNet)},
-	{"192.175.48.0/24", string(reserved)}, {"198.18.0.0/15", string(benchmarking)}, {"198.51.100.0/24", string(documentation)},
-	{"203.0.113.0/24", string(documentation)}, {"224.0.0.0/4", string(multicast)}, {"255.255.255.255/32", string(broadcast)},
+	{"192.52.193.0/24", string(reserved)}, {"192.88.99.0/24", string(sixToFour)},
+	{"192.168.0.0/16", string(PrivateNet)},
+	{"192.175.48.0/24", string(reserved)}, {"198.18.0.0/15", string(benchmarking)},
+	{"198.51.100.0/24", string(documentation)},
+	{"203.0.113.0/24", string(documentation)}, {"224.0.0.0/4", string(multicast)},
+	{"255.255.255.255/32", string(broadcast)},
 	{"240.0.0.0/4", string(reserved)},
 
-	{"fd00:ec2::254/128", string(Metadata)}, {"fd00:ec2::23/128", string(Metadata)}, {"fd00:ec2::253/128", string(Metadata)},
+	{"fd00:ec2::254/128", string(Metadata)}, {"fd00:ec2::23/128", string(Metadata)},
+	{"fd00:ec2::253/128", string(Metadata)},
 	{"fd20:ce::254/128", string(Metadata)}, {"fd00:42::42/128", string(Metadata)},
 	{"::/128", string(unspecified)}, {"::1/128", string(Loopback)}, {"::ffff:0:0/96", string(mapped)},
-	{"::ffff:0:0:0/96", string(mapped)}, {"::/96", string(mapped)}, {"64:ff9b::/96", string(nat64)}, {"64:ff9b:1::/48", string(nat64)},
+	{"::ffff:0:0:0/96", string(mapped)}, {"::/96", string(mapped)}, {"64:ff9b::/96", string(nat64)},
+	{"64:ff9b:1::/48", string(nat64)},
 	{"100::/64", string(reserved)}, {"2001::/32", string(teredo)}, {"2001:2::/48", string(benchmarking)},
 	{"2001:db8::/32", string(documentation)}, {"2001::/23", string(reserved)}, {"2002::/16", string(sixToFour)},
 	{"2620:4f:8000::/48", string(reserved)}, {"3ffe::/16", string(reserved)}, {"3fff::/20", string(documentation)},
-	{"fc00::/7", string(PrivateNet)}, {"fe80::/10", string(linkLocal)}, {"fec0::/10", string(reserved)}, {"ff00::/8", string(multicast)},
+	{"fc00::/7", string(PrivateNet)}, {"fe80::/10", string(linkLocal)}, {"fec0::/10", string(reserved)},
+	{"ff00::/8", string(multicast)},
 })
 
 func parseBlocks(table [][2]string) []block {

@@ -43,7 +43,8 @@ func readBody(res *http.Response, limit int64) (data []byte, truncated bool, err
 	n, err := io.Copy(&out, io.LimitReader(reader, limit+1))
 	if n > limit {
 		if encoding != "" && n/max(raw.n, 1) > bombRatio {
-			return nil, false, fail(Bomb, "The answer unpacks to more than %d times its size and was dropped.", bombRatio)
+			return nil, false, fail(Bomb, "The answer unpacks to more than %d times its size and was dropped.",
+				bombRatio)
 		}
 		return out.Bytes()[:limit:limit], true, nil
 	}
@@ -60,7 +61,8 @@ func decodeError(encoding string, err error) error {
 	if encoding == "" {
 		return err
 	}
-	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrChecksum) ||
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zlib.ErrHeader) ||
+		errors.Is(err, zlib.ErrChecksum) ||
 		errors.As(err, &corrupt) || strings.HasPrefix(err.Error(), "brotli:") {
 		return fail(Broken, "The answer says that it is compressed with %s, and it is not.", encoding).from(err)
 	}

@@ -66,7 +66,8 @@ func (g *Guard) addresses(ctx context.Context, rules *Rules, t Target) ([]netip.
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return nil, fail(Unresolved, "The name %s is not known to the name servers of this machine.", t.Host).from(err)
+			return nil, fail(Unresolved, "The name %s is not known to the name servers of this machine.",
+				t.Host).from(err)
 		}
 	}
 	var list []netip.AddrPort

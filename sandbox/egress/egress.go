@@ -92,7 +92,8 @@ type Guard struct {
 // New returns a Guard. The error is a sentence about the configuration: an
 // unknown level, or a local service that is not a host with a port.
 func New(c Config) (*Guard, error) {
-	g := &Guard{level: c.Level, local: map[string]bool{}, resolver: c.Resolver, dialer: c.Dialer, roots: c.Roots, timeout: c.Timeout}
+	g := &Guard{level: c.Level, local: map[string]bool{}, resolver: c.Resolver, dialer: c.Dialer, roots: c.Roots,
+		timeout: c.Timeout}
 	switch c.Level {
 	case "":
 		g.level = Public

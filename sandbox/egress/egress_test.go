@@ -140,8 +140,10 @@ func TestLevels(t *testing.T) {
 
 func TestConfigurationIsChecked(t *testing.T) {
 	for _, c := range []egress.Config{
-		{Level: "all"}, {LocalServices: []string{"localhost"}}, {LocalServices: []string{"*:80"}}, {LocalServices: []string{"http://a:80"}},
-		{LocalServices: []string{"a:0"}}, {LocalServices: []string{":80"}}, {LocalServices: []string{"u@a:80"}}, {LocalServices: []string{"127.1:80"}},
+		{Level: "all"}, {LocalServices: []string{"localhost"}}, {LocalServices: []string{"*:80"}},
+		{LocalServices: []string{"http://a:80"}},
+		{LocalServices: []string{"a:0"}}, {LocalServices: []string{":80"}}, {LocalServices: []string{"u@a:80"}},
+		{LocalServices: []string{"127.1:80"}},
 	} {
 		if _, err := egress.New(c); err == nil {
 			t.Errorf("%+v was taken", c)
@@ -161,11 +163,13 @@ func TestALocalServiceIsOneHostAndPort(t *testing.T) {
 	}
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	for _, target := range []string{other.URL, strings.Replace(w.server.URL, "127.0.0.1", "127.0.0.2", 1), strings.Replace(w.server.URL, "127.0.0.1", "localhost", 1)} {
+	for _, target := range []string{other.URL, strings.Replace(w.server.URL, "127.0.0.1", "127.0.0.2", 1),
+		strings.Replace(w.server.URL, "127.0.0.1", "localhost", 1)} {
 		_, err := w.Fetch(t.Context(), egress.Request{URL: target, Rules: everything})
 		wantKind(t, err, egress.Denied)
 	}
-	_, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL, Rules: &egress.Rules{Allow: []capability.HTTPRule{{Host: "example.org"}}}})
+	_, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL,
+		Rules: &egress.Rules{Allow: []capability.HTTPRule{{Host: "example.org"}}}})
 	wantKind(t, err, egress.Denied)
 }
 
@@ -199,8 +203,10 @@ func TestHostileServersGiveTypedErrors(t *testing.T) {
 	for path, kind := range map[string]egress.Kind{
 		"/gzip-bomb": egress.Bomb, "/br-bomb": egress.Bomb, "/deflate-bomb": egress.Bomb,
 		"/hops/20": egress.Redirects, "/to?u=http://%5B": egress.Redirects, "/to?u=%25zz": egress.Redirects,
-		"/long": egress.Broken, "/garbage": egress.Broken, "/hangup": egress.Broken, "/flood": egress.Broken, "/continues": egress.Broken,
-		"/chunks": egress.Broken, "/gzip-lie": egress.Broken, "/br-lie": egress.Broken, "/klingon": egress.Broken, "/twice": egress.Broken,
+		"/long": egress.Broken, "/garbage": egress.Broken, "/hangup": egress.Broken, "/flood": egress.Broken,
+		"/continues": egress.Broken,
+		"/chunks":    egress.Broken, "/gzip-lie": egress.Broken, "/br-lie": egress.Broken, "/klingon": egress.Broken,
+		"/twice": egress.Broken,
 	} {
 		t.Run(path, func(t *testing.T) {
 			_, err := w.get(t, path)
@@ -208,8 +214,9 @@ func TestHostileServersGiveTypedErrors(t *testing.T) {
 		})
 	}
 	for path, want := range map[string]string{
-		"/ok": egresstest.Text, "/gzip": egresstest.Text, "/br": egresstest.Text, "/deflate": egresstest.Text, "/raw-deflate": egresstest.Text,
-		"/hops/10": egresstest.Text, "/short": egresstest.Text[:8], "/cookie": `cookie: ""`,
+		"/ok": egresstest.Text, "/gzip": egresstest.Text, "/br": egresstest.Text, "/deflate": egresstest.Text,
+		"/raw-deflate": egresstest.Text,
+		"/hops/10":     egresstest.Text, "/short": egresstest.Text[:8], "/cookie": `cookie: ""`,
 	} {
 		if r, err := w.get(t, path); err != nil || string(r.Body) != want || r.Truncated {
 			t.Errorf("%s: %q %v", path, r.Body, err)
@@ -283,16 +290,19 @@ func TestRedirectsChangeTheMethodAndDropCredentials(t *testing.T) {
 		t.Helper()
 		r, err := w2.Fetch(t.Context(), egress.Request{
 			URL: w.server.URL + path, Method: method, Body: []byte(body), Rules: everything,
-			Headers: map[string]string{"Authorization": "Bearer secret", "X-Key": "secret", "Cookie": "secret", "Content-Type": "text/x", "Accept": "text/y"},
+			Headers: map[string]string{"Authorization": "Bearer secret", "X-Key": "secret", "Cookie": "secret",
+				"Content-Type": "text/x", "Accept": "text/y"},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(r.Body)
 	}
-	for status, method := range map[string]string{"301": "GET", "302": "GET", "303": "GET", "307": "POST", "308": "POST"} {
+	for status, method := range map[string]string{"301": "GET", "302": "GET", "303": "GET", "307": "POST",
+		"308": "POST"} {
 		echo := do("POST", "/to?s="+status+"&u=/echo", "the body")
-		if !strings.HasPrefix(echo, method+" /echo") || strings.Contains(echo, "the body") != (method == "POST") || !strings.Contains(echo, "Authorization: Bearer secret") {
+		if !strings.HasPrefix(echo, method+" /echo") || strings.Contains(echo, "the body") != (method == "POST") ||
+			!strings.Contains(echo, "Authorization: Bearer secret") {
 			t.Errorf("%s: %s", status, echo)
 		}
 		echo = do("POST", "/to?s="+status+"&u="+url.QueryEscape(other.URL+"/echo"), "the body")
@@ -307,23 +317,30 @@ func TestRedirectsChangeTheMethodAndDropCredentials(t *testing.T) {
 
 func TestHeadersThatBelongToTheHostAreRefused(t *testing.T) {
 	w := open(t)
-	for _, name := range []string{"Host", "host", "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Content-Length",
-		"Proxy-Authorization", "proxy-connection", "X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "X_HTTP_Method_Override", "X-Forwarded-For",
+	for _, name := range []string{"Host", "host", "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding",
+		"Upgrade", "Expect", "Content-Length",
+		"Proxy-Authorization", "proxy-connection", "X-HTTP-Method-Override", "x-http-method", "X-Method-Override",
+		"X_HTTP_Method_Override", "X-Forwarded-For",
 		"Forwarded", "X-Original-URL", "X-Rewrite-Url", "Sec-Fetch-Site", "Via"} {
-		_, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL + "/echo", Rules: everything, Headers: map[string]string{name: "x"}})
+		_, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL + "/echo", Rules: everything,
+			Headers: map[string]string{name: "x"}})
 		wantKind(t, err, egress.Denied)
 	}
-	for name, value := range map[string]string{"": "x", "a b": "x", "A:": "x", "X": "a\r\nHost: b", "X-Y": "a\nb", "X-Z": "\x00"} {
-		_, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL + "/echo", Rules: everything, Headers: map[string]string{name: value}})
+	for name, value := range map[string]string{"": "x", "a b": "x", "A:": "x", "X": "a\r\nHost: b", "X-Y": "a\nb",
+		"X-Z": "\x00"} {
+		_, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL + "/echo", Rules: everything,
+			Headers: map[string]string{name: value}})
 		wantKind(t, err, egress.Invalid)
 	}
 	for _, method := range []string{"CONNECT", "TRACE", "track", "G T", "GET\r\n", "PRI"} {
 		_, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL + "/echo", Rules: everything, Method: method})
 		wantKind(t, err, egress.Invalid)
 	}
-	r, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL + "/echo", Rules: everything, Method: "put", Body: []byte("b"),
+	r, err := w.Fetch(t.Context(), egress.Request{URL: w.server.URL + "/echo", Rules: everything, Method: "put",
+		Body:    []byte("b"),
 		Headers: map[string]string{"Accept-Encoding": "zstd", "X-Own": "yes"}})
-	if echo := string(r.Body); err != nil || !strings.HasPrefix(echo, "PUT /echo HTTP/1.1") || !strings.Contains(echo, "Accept-Encoding: gzip, deflate, br\r\n") || !strings.Contains(echo, "X-Own: yes") {
+	if echo := string(r.Body); err != nil || !strings.HasPrefix(echo, "PUT /echo HTTP/1.1") ||
+		!strings.Contains(echo, "Accept-Encoding: gzip, deflate, br\r\n") || !strings.Contains(echo, "X-Own: yes") {
 		t.Errorf("%s %v", echo, err)
 	}
 }
@@ -360,12 +377,14 @@ func TestHTTPSAndHTTP2(t *testing.T) {
 	}
 	_, err = open(t, local).Fetch(t.Context(), egress.Request{URL: server.URL + "/echo", Rules: everything})
 	wantKind(t, err, egress.Unreachable)
-	_, err = w.Fetch(t.Context(), egress.Request{URL: strings.Replace(server.URL, "https", "http", 1), Rules: everything})
+	_, err = w.Fetch(t.Context(), egress.Request{URL: strings.Replace(server.URL, "https", "http", 1),
+		Rules: everything})
 	if err != nil { // Go's server answers plain HTTP with 400
 		t.Error(err)
 	}
 	plain := open(t)
-	_, err = plain.Fetch(t.Context(), egress.Request{URL: strings.Replace(plain.server.URL, "http", "https", 1), Rules: everything})
+	_, err = plain.Fetch(t.Context(), egress.Request{URL: strings.Replace(plain.server.URL, "http", "https", 1),
+		Rules: everything})
 	wantKind(t, err, egress.Unreachable)
 }
 

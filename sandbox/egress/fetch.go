@@ -175,7 +175,8 @@ func (g *Guard) over(conn net.Conn) *http.Transport {
 }
 
 func (h hop) request(ctx context.Context) *http.Request {
-	req := (&http.Request{Method: h.method, URL: h.target.url(), Host: h.target.authority(), Header: h.headers.Clone()}).WithContext(ctx)
+	req := (&http.Request{Method: h.method, URL: h.target.url(), Host: h.target.authority(),
+		Header: h.headers.Clone()}).WithContext(ctx)
 	if req.Header == nil {
 		req.Header = http.Header{}
 	}
@@ -193,7 +194,8 @@ func (h hop) request(ctx context.Context) *http.Request {
 // changes as in the Fetch standard.
 func (h hop) redirect(res *http.Response) (*hop, error) {
 	switch res.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 	default:
 		return nil, nil
 	}
@@ -209,7 +211,8 @@ func (h hop) redirect(res *http.Response) (*hop, error) {
 	if next.target, err = fromURL(h.target.url().ResolveReference(u)); err != nil {
 		return nil, err
 	}
-	if s := res.StatusCode; s == 303 && h.method != http.MethodHead || (s == 301 || s == 302) && h.method == http.MethodPost {
+	if s := res.StatusCode; s == 303 && h.method != http.MethodHead || (s == 301 || s == 302) &&
+		h.method == http.MethodPost {
 		next.method, next.body = http.MethodGet, nil
 		next.headers.Del("Content-Type")
 	}

@@ -18,7 +18,8 @@ const (
 // forbiddenHeaders would let a guest speak for the connection, for another host,
 // or for another method or path than the one that was checked.
 var forbiddenHeaders = []string{
-	"Host", "Connection", "Keep-Alive", "Te", "Trailer", "Trailers", "Transfer-Encoding", "Upgrade", "Http2-Settings", "Expect",
+	"Host", "Connection", "Keep-Alive", "Te", "Trailer", "Trailers", "Transfer-Encoding", "Upgrade", "Http2-Settings",
+	"Expect",
 	"Content-Length", "X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url",
 	"X-Original-Host", "Forwarded", "Via", "X-Real-Ip",
 }
@@ -27,7 +28,8 @@ var forbiddenPrefixes = []string{"Proxy-", "X-Forwarded-", "Sec-"}
 
 // keptAcrossOrigins are the headers that stay when a redirect leads to another
 // origin. All others may be credentials.
-var keptAcrossOrigins = []string{"Accept", "Accept-Language", "User-Agent", "Content-Type", "Range", "If-Modified-Since", "If-None-Match"}
+var keptAcrossOrigins = []string{"Accept", "Accept-Language", "User-Agent", "Content-Type", "Range",
+	"If-Modified-Since", "If-None-Match"}
 
 // userAgent is what servers are told, unless the guest says otherwise.
 const userAgent = "Mozilla/5.0 (compatible; Bulkhead/1.0)"

@@ -23,7 +23,8 @@ func TestAModelReachesItsOriginOnly(t *testing.T) {
 	}
 	res.Body.Close()
 	for _, target := range []string{
-		other.URL, strings.Replace(server.URL, "http", "https", 1), strings.Replace(server.URL, "127.0.0.1", "localhost", 1),
+		other.URL, strings.Replace(server.URL, "http", "https", 1),
+		strings.Replace(server.URL, "127.0.0.1", "localhost", 1),
 		strings.Replace(server.URL, "127.0.0.1", "127.1", 1), "http://example.test/", "file:///etc/passwd",
 	} {
 		res, err := client.Get(target)

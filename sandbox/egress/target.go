@@ -40,7 +40,8 @@ func Canonical(raw string) (Target, error) {
 	}
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil {
-		return Target{}, fail(Invalid, "%q is not an address. Write one such as https://example.org/page.", shorten(raw, 120))
+		return Target{}, fail(Invalid, "%q is not an address. Write one such as https://example.org/page.",
+			shorten(raw, 120))
 	}
 	return fromURL(u)
 }
@@ -49,7 +50,8 @@ func fromURL(u *url.URL) (Target, error) {
 	t := Target{Scheme: strings.ToLower(u.Scheme)}
 	switch {
 	case t.Scheme != "http" && t.Scheme != "https":
-		return t, fail(Invalid, "%q is not a web address: it must begin with http:// or https://.", shorten(u.Redacted(), 120))
+		return t, fail(Invalid, "%q is not a web address: it must begin with http:// or https://.",
+			shorten(u.Redacted(), 120))
 	case u.Opaque != "" || u.Host == "":
 		return t, fail(Invalid, "The address names no host. Write one such as https://example.org/page.")
 	case u.User != nil:
@@ -95,7 +97,8 @@ func (t *Target) setHost(host string, bracketed bool) error {
 	// hexadecimal, one number for all. Only the plain form is taken.
 	a, err := netip.ParseAddr(name)
 	if err != nil || !a.Is4() {
-		return fail(Invalid, "The host %s looks like an IPv4 address and is none of the form 192.0.2.1.", shorten(name, 80))
+		return fail(Invalid, "The host %s looks like an IPv4 address and is none of the form 192.0.2.1.",
+			shorten(name, 80))
 	}
 	t.addr, t.Host = a, a.String()
 	return nil
@@ -256,7 +259,8 @@ func canonicalEscapes(s string) (string, error) {
 }
 
 func unreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' ||
+		c == '~'
 }
 
 func percent(c byte) string {

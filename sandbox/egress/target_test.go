@@ -54,15 +54,18 @@ func TestCanonicalForms(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	for _, public := range []string{"8.8.8.8", "1.1.1.1", "93.184.215.14", "172.32.0.1", "100.63.255.255", "100.128.0.1", "198.20.0.1", "223.255.255.255",
+	for _, public := range []string{"8.8.8.8", "1.1.1.1", "93.184.215.14", "172.32.0.1", "100.63.255.255",
+		"100.128.0.1", "198.20.0.1", "223.255.255.255",
 		"2606:4700::1111", "2a00:1450::1", "2001:4860:4860::8888", "2620:fe::fe", "2606:4700::5efe:8.8.8.8"} {
 		if c := Classify(netip.MustParseAddr(public)); c != Global {
 			t.Errorf("%s is %s", public, c)
 		}
 	}
 	for address, want := range map[string]Class{
-		"10.0.0.1": PrivateNet, "fd00::1": PrivateNet, "127.0.0.1": Loopback, "::1": Loopback, "169.254.169.254": Metadata, "fd00:ec2::254": Metadata,
-		"::ffff:8.8.8.8": mapped, "64:ff9b::808:808": nat64, "2002:808:808::": sixToFour, "2001:0:1::": teredo, "2001:db8::": documentation,
+		"10.0.0.1": PrivateNet, "fd00::1": PrivateNet, "127.0.0.1": Loopback, "::1": Loopback,
+		"169.254.169.254": Metadata, "fd00:ec2::254": Metadata,
+		"::ffff:8.8.8.8": mapped, "64:ff9b::808:808": nat64, "2002:808:808::": sixToFour, "2001:0:1::": teredo,
+		"2001:db8::": documentation,
 	} {
 		if c := Classify(netip.MustParseAddr(address)); c != want {
 			t.Errorf("%s is %s, want %s", address, c, want)
@@ -101,11 +104,15 @@ func TestAllowList(t *testing.T) {
 		{rule(capability.HTTPRule{Host: "*", PathPrefix: "/api"}), "GET", "https://a.example/api/../admin", false},
 		{rule(capability.HTTPRule{Host: "*", PathPrefix: "/api"}), "GET", "https://a.example/api/%2e%2e/admin", false},
 		{rule(capability.HTTPRule{Host: "*", PathPrefix: "/api"}), "GET", "https://a.example/api/..%2fadmin", false},
-		{rule(capability.HTTPRule{Host: "*", PathPrefix: "/api"}), "GET", "https://a.example/api/%252e%252e/admin", false},
+		{rule(capability.HTTPRule{Host: "*", PathPrefix: "/api"}), "GET", "https://a.example/api/%252e%252e/admin",
+			false},
 		{rule(capability.HTTPRule{Host: "*", PathPrefix: "/api"}), "GET", "https://a.example/%61pi/x", true},
-		{rule(capability.HTTPRule{Host: "*", GraphQL: &capability.GraphQLRule{Type: "query"}}), "POST", "https://a.example/", false},
-		{&Rules{Allow: []capability.HTTPRule{{Host: "*"}}, Also: [][]capability.HTTPRule{{{Host: "b.example"}}}}, "GET", "https://a.example/", false},
-		{&Rules{Allow: []capability.HTTPRule{{Host: "*"}}, Also: [][]capability.HTTPRule{{}}}, "GET", "https://a.example/", false},
+		{rule(capability.HTTPRule{Host: "*", GraphQL: &capability.GraphQLRule{Type: "query"}}), "POST",
+			"https://a.example/", false},
+		{&Rules{Allow: []capability.HTTPRule{{Host: "*"}}, Also: [][]capability.HTTPRule{{{Host: "b.example"}}}}, "GET",
+			"https://a.example/", false},
+		{&Rules{Allow: []capability.HTTPRule{{Host: "*"}}, Also: [][]capability.HTTPRule{{}}}, "GET",
+			"https://a.example/", false},
 		{&Rules{}, "GET", "https://a.example/", false},
 		{nil, "GET", "https://a.example/", false},
 	} {
@@ -133,7 +140,8 @@ func TestShownHasNoValues(t *testing.T) {
 }
 
 func FuzzCanonical(f *testing.F) {
-	for _, s := range []string{"http://a.example/x/../y?z", "http://[::1%25lo]/", "http://0x7f.1/", "http://bücher。example/ü", "http://a:1/%2e%2e/%zz", "http://1.1.1.1.:80\\@x"} {
+	for _, s := range []string{"http://a.example/x/../y?z", "http://[::1%25lo]/", "http://0x7f.1/",
+		"http://bücher。example/ü", "http://a:1/%2e%2e/%zz", "http://1.1.1.1.:80\\@x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -149,7 +157,8 @@ func FuzzCanonical(f *testing.F) {
 		if err != nil || again != first {
 			t.Fatalf("%q becomes %+v and then %+v, %v", raw, first, again, err)
 		}
-		if strings.ContainsAny(first.String(), " @\\\"<>\r\n\x00") && !strings.ContainsAny(first.Path+first.Query, "@") {
+		if strings.ContainsAny(first.String(), " @\\\"<>\r\n\x00") &&
+			!strings.ContainsAny(first.Path+first.Query, "@") {
 			t.Fatalf("%q becomes %q", raw, first)
 		}
 		if a, err := netip.ParseAddr(first.Host); err == nil && a != first.addr {

@@ -85,7 +85,8 @@ func (n *node) unpack(h *tar.Header, content io.Reader, count *uint64, size int6
 			return bad("lies in a file")
 		case next == nil:
 			*count++
-			next = &node{name: part, dir: !last || h.Typeflag == tar.TypeDir, inode: *count, modified: modified(h.ModTime)}
+			next = &node{name: part, dir: !last || h.Typeflag == tar.TypeDir, inode: *count,
+				modified: modified(h.ModTime)}
 			if next.dir {
 				next.children = map[string]*node{}
 			} else {

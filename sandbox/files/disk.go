@@ -43,7 +43,8 @@ type BrokenError struct {
 
 // Error implements error.
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("The kept folder has %s at %q, which nothing but the host's own plugins may write to. Take it out of there.", e.What, e.Path)
+	return fmt.Sprintf("The kept folder has %s at %q, which nothing but the host's own plugins may write to. Take it "+
+		"out of there.", e.What, e.Path)
 }
 
 // openDisk returns the workspace that is kept in root, with what is in it. The caller closes

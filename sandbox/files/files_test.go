@@ -227,7 +227,8 @@ func staysWithin(t *testing.T, quota int64, tree func(check func(error)) *files.
 			case 2, 3:
 				if len(open) > 0 {
 					f := open[rapid.IntRange(0, len(open)-1).Draw(t, "file")]
-					_, _ = f.WriteAt(make([]byte, rapid.IntRange(0, 9000).Draw(t, "length")), rapid.Int64Range(0, 30_000).Draw(t, "offset"))
+					_, _ = f.WriteAt(make([]byte, rapid.IntRange(0, 9000).Draw(t, "length")),
+						rapid.Int64Range(0, 30_000).Draw(t, "offset"))
 				}
 			case 4:
 				_ = w.Remove(n, false) // it stays open
@@ -323,7 +324,8 @@ func archive(t testing.TB, entries ...entry) []byte {
 }
 
 func TestAssetsAreReadAndNeverWritten(t *testing.T) {
-	data := archive(t, entry{name: "./", kind: tar.TypeDir}, entry{name: "./lib/a.txt", text: "hello"}, entry{name: "b.txt", text: "b"}, entry{name: "empty/", kind: tar.TypeDir})
+	data := archive(t, entry{name: "./", kind: tar.TypeDir}, entry{name: "./lib/a.txt", text: "hello"},
+		entry{name: "b.txt", text: "b"}, entry{name: "empty/", kind: tar.TypeDir})
 	a, err := files.ReadAssets(data)
 	if err != nil {
 		t.Fatal(err)
@@ -354,8 +356,9 @@ func TestBadArchivesAreRefusedWithASentence(t *testing.T) {
 		data []byte
 		says string
 	}{
-		"no tar":    {[]byte(strings.Repeat("no archive ", 100)), "tar"},
-		"cut":       {archive(t, entry{name: "b", text: strings.Repeat("x", 5000)}, entry{name: "a", text: strings.Repeat("x", 5000)})[:9000], "cut off"},
+		"no tar": {[]byte(strings.Repeat("no archive ", 100)), "tar"},
+		"cut": {archive(t, entry{name: "b", text: strings.Repeat("x", 5000)},
+			entry{name: "a", text: strings.Repeat("x", 5000)})[:9000], "cut off"},
 		"link":      {archive(t, entry{name: "a", kind: tar.TypeSymlink}), "neither"},
 		"escape":    {archive(t, entry{name: "../a", text: "x"}), "leaves"},
 		"rooted":    {archive(t, entry{name: "/etc/a", text: "x"}), "leaves"},

@@ -43,7 +43,9 @@ func folderOf(owner, user string) string {
 // before anything in it changes, and its error keeps it from changing. close gives the
 // folder back; no guest uses the workspace then. The error is a *BrokenError where the
 // folder holds what does not belong there.
-func (k *Kept) Open(ctx context.Context, owner, user string, quota int64, before func() error) (w *Workspace, close func() error, err error) {
+func (k *Kept) Open(
+	ctx context.Context, owner, user string, quota int64, before func() error,
+) (w *Workspace, close func() error, err error) {
 	folder := folderOf(owner, user)
 	release, err := k.acquire(ctx, folder)
 	if err != nil {

@@ -202,11 +202,23 @@ func TestNothingLeadsOutOfAKeptFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, make := range map[string]func(folder string) error{
-		"a link to a file":   func(folder string) error { return os.Symlink(outside, filepath.Join(folder, "sub", "bad")) },
+		"a link to a file": func(folder string) error {
+			return os.Symlink(outside,
+				filepath.Join(folder, "sub", "bad"))
+		},
 		"a link to a folder": func(folder string) error { return os.Symlink("/", filepath.Join(folder, "sub", "bad")) },
-		"a link within":      func(folder string) error { return os.Symlink("../good", filepath.Join(folder, "sub", "bad")) },
-		"a pipe":             func(folder string) error { return syscall.Mkfifo(filepath.Join(folder, "sub", "bad"), 0o600) },
-		"a name in bytes":    func(folder string) error { return os.WriteFile(filepath.Join(folder, "sub", "b\xff"), nil, 0o600) },
+		"a link within": func(folder string) error {
+			return os.Symlink("../good",
+				filepath.Join(folder, "sub", "bad"))
+		},
+		"a pipe": func(folder string) error {
+			return syscall.Mkfifo(filepath.Join(folder, "sub", "bad"),
+				0o600)
+		},
+		"a name in bytes": func(folder string) error {
+			return os.WriteFile(filepath.Join(folder, "sub", "b\xff"), nil,
+				0o600)
+		},
 		"folders too deep": func(folder string) error {
 			return os.MkdirAll(filepath.Join(folder, strings.Repeat("d/", 70)), 0o700)
 		},
@@ -229,7 +241,8 @@ func TestNothingLeadsOutOfAKeptFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			var broken *files.BrokenError
-			if _, _, err := k.Open(t.Context(), "p", "u", 1<<20, freely); !errors.As(err, &broken) || len(broken.Error()) < 40 {
+			if _, _, err := k.Open(t.Context(), "p", "u", 1<<20, freely); !errors.As(err, &broken) ||
+				len(broken.Error()) < 40 {
 				t.Errorf("err = %v", err)
 			}
 			if err := os.RemoveAll(found[0]); err != nil {
@@ -317,7 +330,8 @@ func TestNothingChangesWithoutTheWordBefore(t *testing.T) {
 	_, write := f.WriteAt([]byte("y"), 0)
 	for what, err := range map[string]error{
 		"write": write, "truncate": f.Truncate(0), "create": put(w, "b", ""), "folder": w.Mkdir("e"),
-		"remove": w.Remove("a", false), "remove a folder": w.Remove("d", true), "rename": w.Rename("a", "b"), "empty": put(w, "a", ""),
+		"remove": w.Remove("a", false), "remove a folder": w.Remove("d", true), "rename": w.Rename("a", "b"),
+		"empty": put(w, "a", ""),
 	} {
 		if !errors.Is(err, no) {
 			t.Errorf("%s: %v", what, err)

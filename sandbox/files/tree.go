@@ -62,7 +62,8 @@ var _ vfs.FS = (*Workspace)(nil)
 // NewWorkspace returns an empty tree in memory of at most quota bytes, names and the host's own
 // costs included.
 func NewWorkspace(quota int64, now func() time.Time) *Workspace {
-	return &Workspace{root: &node{name: ".", dir: true, inode: 1, modified: now(), children: map[string]*node{}}, quota: quota, next: 2, now: now}
+	return &Workspace{root: &node{name: ".", dir: true, inode: 1, modified: now(), children: map[string]*node{}},
+		quota: quota, next: 2, now: now}
 }
 
 // Used returns the bytes that the tree takes.
@@ -123,7 +124,8 @@ func (n *node) height() (levels int) {
 }
 
 func (n *node) info(writable bool) vfs.Info {
-	return vfs.Info{Name: n.name, Dir: n.dir, Size: n.size + int64(len(n.data)), Modified: n.modified, Inode: n.inode, Writable: writable}
+	return vfs.Info{Name: n.name, Dir: n.dir, Size: n.size + int64(len(n.data)), Modified: n.modified, Inode: n.inode,
+		Writable: writable}
 }
 
 func (n *node) list(writable bool) ([]vfs.Info, error) {

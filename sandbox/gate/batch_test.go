@@ -100,7 +100,8 @@ func TestEachEntryOfABatchIsAHostCall(t *testing.T) {
 	for _, h := range c.HostCalls() {
 		got = append(got, h.Summary+" "+string(h.Decision)+" "+h.Outcome)
 	}
-	want := []string{"fetch a allow ok", "fetch closed deny denied", "fetch rebound deny denied", "fetch panic allow failed", "fetch b allow ok", "fetch odd deny denied"}
+	want := []string{"fetch a allow ok", "fetch closed deny denied", "fetch rebound deny denied",
+		"fetch panic allow failed", "fetch b allow ok", "fetch odd deny denied"}
 	if !slices.Equal(got, want) {
 		t.Errorf("host calls are %q, want %q", got, want)
 	}
@@ -116,7 +117,8 @@ func TestEachEntryOfABatchIsAHostCall(t *testing.T) {
 		decisions[e.Summary] += e.Decision + " "
 	}
 	// What was denied while it was made is on record twice: as it began, as it ended.
-	if decisions["fetch a"] != "allow " || decisions["fetch closed"] != "deny " || !strings.HasSuffix(decisions["fetch rebound"], "deny ") || len(entries) != 7 {
+	if decisions["fetch a"] != "allow " || decisions["fetch closed"] != "deny " ||
+		!strings.HasSuffix(decisions["fetch rebound"], "deny ") || len(entries) != 7 {
 		t.Errorf("on record are %v", decisions)
 	}
 }
@@ -142,9 +144,12 @@ func TestABatchRunsSideBySide(t *testing.T) {
 
 func TestABadBatchIsOneRefusal(t *testing.T) {
 	c, _ := fetching(t, nil, capability.Allow, nil)
-	for _, in := range []string{``, `[]`, `{}`, `{"requests":[]}`, `{"requests":[{"url":"a"}],"more":1}`, `{"requests":"a"}`, "\xff",
-		string(batch(make([]string, gate.MaxBatch+1)...)), `{"requests":[{"url":"` + strings.Repeat("a", gate.MaxArgs) + `"}]}`} {
-		if out := string(c.Host("http_fetch_all")(t.Context(), []byte(in))); !strings.HasPrefix(out, `{"error":{"kind":"`) {
+	for _, in := range []string{``, `[]`, `{}`, `{"requests":[]}`, `{"requests":[{"url":"a"}],"more":1}`,
+		`{"requests":"a"}`, "\xff",
+		string(batch(make([]string, gate.MaxBatch+1)...)),
+		`{"requests":[{"url":"` + strings.Repeat("a", gate.MaxArgs) + `"}]}`} {
+		if out := string(c.Host("http_fetch_all")(t.Context(), []byte(in))); !strings.HasPrefix(out,
+			`{"error":{"kind":"`) {
 			t.Errorf("%.60q gives %.200s", in, out)
 		}
 	}
@@ -162,10 +167,12 @@ func TestABadBatchIsOneRefusal(t *testing.T) {
 func TestNobodyIsAskedAboutWhatTheListRefuses(t *testing.T) {
 	a := &asker{yes: true}
 	c, _ := fetching(t, a, capability.Ask, nil)
-	if out := string(c.Host("http_fetch")(t.Context(), []byte(`{"url":"closed"}`))); !strings.Contains(out, "not on the list") || len(a.asked) != 0 {
+	if out := string(c.Host("http_fetch")(t.Context(), []byte(`{"url":"closed"}`))); !strings.Contains(out,
+		"not on the list") || len(a.asked) != 0 {
 		t.Errorf("asked %d times: %s", len(a.asked), out)
 	}
-	if out := string(c.Host("http_fetch")(t.Context(), []byte(`{"url":"a"}`))); !strings.Contains(out, `"body":"a"`) || len(a.asked) != 1 {
+	if out := string(c.Host("http_fetch")(t.Context(), []byte(`{"url":"a"}`))); !strings.Contains(out, `"body":"a"`) ||
+		len(a.asked) != 1 {
 		t.Errorf("asked %d times: %s", len(a.asked), out)
 	}
 }

@@ -94,7 +94,8 @@ func New(config Config) (*Gate, error) {
 		}
 		c, known := capability.ForFunction(f.Name)
 		if !known || c.Name != f.Capability || (f.read == nil) == (f.Batch == "") {
-			return nil, fmt.Errorf("host function %q: it needs a handler and the capability that the catalogue gives it, not %q",
+			return nil, fmt.Errorf("host function %q: it needs a handler and the capability that the catalogue gives "+
+				"it, not %q",
 				f.Name, f.Capability)
 		}
 		g.functions[f.Name] = f

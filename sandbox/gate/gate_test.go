@@ -74,7 +74,8 @@ type scene struct {
 
 func open(t *testing.T, capabilities string) *scene {
 	t.Helper()
-	m, err := capability.ParseManifest([]byte(`{"manifest":1,"name":"search","version":"1","capabilities":` + capabilities + `}`))
+	m, err := capability.ParseManifest([]byte(`{"manifest":1,"name":"search","version":"1","capabilities":` +
+		capabilities + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +103,13 @@ func open(t *testing.T, capabilities string) *scene {
 	}.Function()
 	emit := gate.Typed[json.RawMessage]{Name: "emit", Capability: capability.Emit, Quiet: true,
 		Handle: func(context.Context, gate.Request, json.RawMessage) (any, error) { return nil, nil }}.Function()
-	g, err := gate.New(gate.Config{Functions: []gate.Function{search, emit}, Grants: s.grants, Audit: s.log, Asker: s.asker, Now: now})
+	g, err := gate.New(gate.Config{Functions: []gate.Function{search, emit}, Grants: s.grants, Audit: s.log,
+		Asker: s.asker, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.call = g.Open(gate.CallInfo{Plugin: "search", Tool: "internal_search", User: "u1", CallID: "c1", Manifest: m}, "attached")
+	s.call = g.Open(gate.CallInfo{Plugin: "search", Tool: "internal_search", User: "u1", CallID: "c1", Manifest: m},
+		"attached")
 	return s
 }
 
@@ -241,7 +244,8 @@ func TestEveryDecisionIsOnRecord(t *testing.T) {
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%d records, %v: want two host calls and the end, not the quiet emit", len(list), err)
 	}
-	if e := list[0]; e.Decision != "allow" || e.Capability != "knowledge" || !strings.HasPrefix(e.Summary, "search what") || len([]rune(e.Summary)) > 201 {
+	if e := list[0]; e.Decision != "allow" || e.Capability != "knowledge" ||
+		!strings.HasPrefix(e.Summary, "search what") || len([]rune(e.Summary)) > 201 {
 		t.Errorf("allowed: %+v", e)
 	}
 	if e := list[1]; e.Decision != "deny" || e.Outcome != "denied" || strings.Contains(e.Summary, "token") {

@@ -150,7 +150,8 @@ func (m *model) add(place packet.Key, obj packet.Obj) {
 
 func (m *model) addTool(place packet.Key, obj packet.Obj) {
 	if o, ok := obj.(packet.ToolStart); ok {
-		c := &call{ToolCall: ToolCall{CallID: o.CallID, ParentCallID: o.ParentCallID, Tool: o.Tool, Plugin: o.Plugin, Title: o.Title}}
+		c := &call{ToolCall: ToolCall{CallID: o.CallID, ParentCallID: o.ParentCallID, Tool: o.Tool, Plugin: o.Plugin,
+			Title: o.Title}}
 		m.calls = append(m.calls, c)
 		m.open[place] = c
 		return

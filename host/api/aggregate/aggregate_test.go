@@ -14,7 +14,9 @@ func TestARunOfTwoModelsWithParallelCalls(t *testing.T) {
 	m := func(model, turn, tab int) packet.Placement { return packet.At(turn, tab).ForModel(model) }
 	doc := packet.Document{ID: "d1", Title: "One"}
 	add(packet.At(0, 0), packet.SessionCreated{SessionID: "s"})
-	add(packet.At(0, 0), packet.RunStarted{UserMessageID: "u", Responses: []packet.Response{{ModelIndex: 0, MessageID: "m0", Model: "x"}, {ModelIndex: 1, MessageID: "m1", Model: "y"}}})
+	add(packet.At(0, 0), packet.RunStarted{UserMessageID: "u",
+		Responses: []packet.Response{{ModelIndex: 0, MessageID: "m0", Model: "x"},
+			{ModelIndex: 1, MessageID: "m1", Model: "y"}}})
 	add(m(0, 0, 0), packet.ToolStart{CallID: "a", Tool: "search"})
 	add(m(0, 0, 1), packet.ToolStart{CallID: "b", Tool: "read"})
 	add(m(0, 0, 1), packet.ToolArgs{CallID: "b", Arguments: []byte(`{"x":1}`)})
@@ -37,11 +39,13 @@ func TestARunOfTwoModelsWithParallelCalls(t *testing.T) {
 	add(packet.At(0, 0), packet.Stop{Reason: packet.StopCompleted})
 
 	run := a.Run()
-	if run.Run != "r" || run.Epoch != 2 || run.SessionID != "s" || run.UserMessageID != "u" || run.StopReason != packet.StopCompleted || len(run.Messages) != 2 {
+	if run.Run != "r" || run.Epoch != 2 || run.SessionID != "s" || run.UserMessageID != "u" ||
+		run.StopReason != packet.StopCompleted || len(run.Messages) != 2 {
 		t.Fatalf("run %+v", run)
 	}
 	x, y := run.Messages[0], run.Messages[1]
-	if x.Text != "answer" || x.MessageID != "m0" || x.Usage.InputTokens != 7 || x.Usage.OutputTokens != 3 || len(x.Documents) != 2 || len(x.Citations) != 1 || x.Error != nil {
+	if x.Text != "answer" || x.MessageID != "m0" || x.Usage.InputTokens != 7 || x.Usage.OutputTokens != 3 ||
+		len(x.Documents) != 2 || len(x.Citations) != 1 || x.Error != nil {
 		t.Errorf("first answer %+v", x)
 	}
 	if len(x.ToolCalls) != 2 {
@@ -51,10 +55,12 @@ func TestARunOfTwoModelsWithParallelCalls(t *testing.T) {
 	if search.Outcome != packet.OutcomeOK || search.DurationMS != 7 || search.Error != nil {
 		t.Errorf("search %+v", search)
 	}
-	if read.Outcome != packet.OutcomeError || read.Output != "out" || string(read.Arguments) != `{"x":1}` || read.Error == nil || read.Error.Message != "no" {
+	if read.Outcome != packet.OutcomeError || read.Output != "out" || string(read.Arguments) != `{"x":1}` ||
+		read.Error == nil || read.Error.Message != "no" {
 		t.Errorf("read %+v", read)
 	}
-	if y.Text != "other" || y.Error == nil || y.StopReason != packet.StopError || y.ToolCalls == nil || y.Documents == nil {
+	if y.Text != "other" || y.Error == nil || y.StopReason != packet.StopError || y.ToolCalls == nil ||
+		y.Documents == nil {
 		t.Errorf("second answer %+v", y)
 	}
 }

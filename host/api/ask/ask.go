@@ -58,7 +58,8 @@ func (a Asker) Send(ctx context.Context, who caller.Caller, b frame.SendBody) (t
 	}
 	ack, err := a.turns.Send(ctx, who.Principal, turn.Send{
 		RequestID: b.RequestID, SessionID: b.SessionID, ParentMessageID: b.ParentMessageID, Text: b.Text,
-		Models: b.Models, Tools: b.Tools, ForcedTool: b.ForcedTool, Private: b.Private, Files: b.Files, AgentID: b.AgentID,
+		Models: b.Models, Tools: b.Tools, ForcedTool: b.ForcedTool, Private: b.Private, Files: b.Files,
+		AgentID: b.AgentID,
 	})
 	if err != nil {
 		return turn.Ack{}, err
@@ -68,11 +69,14 @@ func (a Asker) Send(ctx context.Context, who caller.Caller, b frame.SendBody) (t
 }
 
 // Regenerate starts a run that answers the same question once more.
-func (a Asker) Regenerate(ctx context.Context, who caller.Caller, requestID, message string, models []string) (turn.Ack, error) {
+func (a Asker) Regenerate(
+	ctx context.Context, who caller.Caller, requestID, message string, models []string,
+) (turn.Ack, error) {
 	if err := checkRequestID(requestID); err != nil {
 		return turn.Ack{}, err
 	}
-	ack, err := a.turns.Regenerate(ctx, who.Principal, turn.Regenerate{RequestID: requestID, MessageID: message, Models: models})
+	ack, err := a.turns.Regenerate(ctx, who.Principal,
+		turn.Regenerate{RequestID: requestID, MessageID: message, Models: models})
 	if err != nil {
 		return turn.Ack{}, err
 	}
@@ -119,7 +123,9 @@ func (a Asker) publishRun(who caller.Caller, ack turn.Ack) {
 
 // Select lets the conversation go on with the branch of a message, and
 // starts the run of the calls that were held back in it, if there are any.
-func (a Asker) Select(ctx context.Context, who caller.Caller, requestID, id string) (ack turn.Ack, runs bool, err error) {
+func (a Asker) Select(
+	ctx context.Context, who caller.Caller, requestID, id string,
+) (ack turn.Ack, runs bool, err error) {
 	ack, runs, err = a.turns.Select(ctx, who.Principal, turn.Continue{RequestID: requestID, MessageID: id})
 	if err != nil {
 		return turn.Ack{}, false, err

@@ -105,7 +105,8 @@ func (s *Subscription) Take() []Event {
 	events := s.queue
 	s.queue = nil
 	if s.missed {
-		events = append(events, Event{Topic: TopicSession, Change: "missed"}, Event{Topic: TopicDocument, Change: "missed"})
+		events = append(events, Event{Topic: TopicSession, Change: "missed"},
+			Event{Topic: TopicDocument, Change: "missed"})
 		s.missed = false
 	}
 	return events

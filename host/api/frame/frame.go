@@ -196,7 +196,8 @@ func Sentence(what string, err error) string {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return fmt.Sprintf("The %s's field %s cannot be a %s.", what, wrong.Field, wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return fmt.Sprintf("The %s has an unknown field %s.", what, Clip(strings.TrimPrefix(err.Error(), "json: unknown field "), 80))
+		return fmt.Sprintf("The %s has an unknown field %s.", what,
+			Clip(strings.TrimPrefix(err.Error(), "json: unknown field "), 80))
 	case errors.Is(err, errTrailing):
 		return fmt.Sprintf("The %s is more than one JSON value.", what)
 	default:

@@ -83,7 +83,8 @@ func (s agents) readAgent(c *fiber.Ctx) (func(*store.Agent), error) {
 			tools[i] = m.ID
 		}
 	}
-	if b.Model != nil && *b.Model != "" && !slices.ContainsFunc(s.cfg.Models.List(), func(m llm.Info) bool { return m.Name == *b.Model }) {
+	if b.Model != nil && *b.Model != "" && !slices.ContainsFunc(s.cfg.Models.List(),
+		func(m llm.Info) bool { return m.Name == *b.Model }) {
 		f := fault.New(fault.UnknownModel,
 			"There is no model of that name. Add it first, or leave the model out for the default.")
 		f.Field = "model"

@@ -116,7 +116,9 @@ func fileName(file *multipart.FileHeader) string {
 	return path.Base(strings.ReplaceAll(file.Filename, `\`, "/"))
 }
 
-func (s documents) takeDocument(ctx context.Context, who caller.Caller, file *multipart.FileHeader, uri string, modified time.Time) (DocumentView, error) {
+func (s documents) takeDocument(
+	ctx context.Context, who caller.Caller, file *multipart.FileHeader, uri string, modified time.Time,
+) (DocumentView, error) {
 	f, err := file.Open()
 	if err != nil {
 		return DocumentView{}, err
@@ -188,7 +190,8 @@ func (s documents) Search(c *fiber.Ctx) error {
 	if q == "" {
 		return fault.New(fault.Invalid, "The query's q is empty.")
 	}
-	hits, err := s.cfg.Knowledge.Search(s.cfg.Context, caller.Of(c).Principal, knowledge.Query{Text: q, Limit: int(min(max(limit, 1), maxPage))})
+	hits, err := s.cfg.Knowledge.Search(s.cfg.Context, caller.Of(c).Principal,
+		knowledge.Query{Text: q, Limit: int(min(max(limit, 1), maxPage))})
 	if err != nil {
 		return err
 	}

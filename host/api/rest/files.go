@@ -70,7 +70,8 @@ func fileFault(err error) error {
 		return fault.Of(fault.UnknownFile)
 	case errors.Is(err, store.ErrFull):
 		return fault.New(fault.Full,
-			fmt.Sprintf("Your files have %d MiB together, which is all that is kept. Delete conversations with large files or "+
+			fmt.Sprintf("Your files have %d MiB together, which is all that is kept. Delete conversations with large "+
+				"files or "+
 				"pictures first.", store.MaxFilesBytes>>20))
 	}
 	return err
@@ -133,8 +134,9 @@ func (s files) takeFile(who caller.Caller, upload *multipart.FileHeader) (store.
 	if err != nil {
 		return store.File{}, fileFault(err)
 	}
-	kept, err := s.cfg.Records.Files.Add(s.cfg.Context, who.Principal, store.File{Name: text.Name, MediaType: text.MediaType, Encoding: text.Encoding,
-		SHA256: digest, Bytes: int64(len(data))}, []byte(text.Text))
+	kept, err := s.cfg.Records.Files.Add(s.cfg.Context, who.Principal,
+		store.File{Name: text.Name, MediaType: text.MediaType, Encoding: text.Encoding,
+			SHA256: digest, Bytes: int64(len(data))}, []byte(text.Text))
 	return kept, fileFault(err)
 }
 
@@ -144,8 +146,9 @@ func (s files) takePicture(who caller.Caller, name, digest string, data []byte) 
 	if err != nil {
 		return store.File{}, err
 	}
-	return s.cfg.Records.Files.AddPicture(s.cfg.Context, who.Principal, store.File{Name: name, MediaType: seen.MediaType, SHA256: digest,
-		Width: seen.Width, Height: seen.Height}, data)
+	return s.cfg.Records.Files.AddPicture(s.cfg.Context, who.Principal,
+		store.File{Name: name, MediaType: seen.MediaType, SHA256: digest,
+			Width: seen.Width, Height: seen.Height}, data)
 }
 
 // Get returns a file, with its text unless it is a picture.

@@ -48,7 +48,8 @@ type ModelBody struct {
 
 func (b ModelBody) Config() config.Model {
 	return config.Model{Name: b.Name, Provider: provider.Name(b.Provider), BaseURL: b.BaseURL, Model: b.Model,
-		APIKey: llm.NewKey(b.APIKey), ContextTokens: b.ContextTokens, NativeTools: config.NativeTools(b.NativeTools), Tuning: b.Tuning}
+		APIKey: llm.NewKey(b.APIKey), ContextTokens: b.ContextTokens, NativeTools: config.NativeTools(b.NativeTools),
+		Tuning: b.Tuning}
 }
 
 // ModelView is a model as an operator sees it.
@@ -250,9 +251,11 @@ func offersFault(err error) error {
 	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
 		return fault.New(fault.Invalid, "The server wants a key, or refuses this one.")
 	case errors.As(err, &status):
-		return fault.New(fault.Invalid, fmt.Sprintf("The server answered with status %d. Does its address end in /v1?", status.Status))
+		return fault.New(fault.Invalid, fmt.Sprintf("The server answered with status %d. Does its address end in /v1?",
+			status.Status))
 	case errors.Is(err, context.DeadlineExceeded):
 		return fault.New(fault.Invalid, "The server did not answer in time.")
 	}
-	return fault.New(fault.Invalid, "No list of models could be had there. Is the server running, and is the address right?")
+	return fault.New(fault.Invalid, "No list of models could be had there. Is the server running, and is the address "+
+		"right?")
 }

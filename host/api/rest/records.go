@@ -53,7 +53,8 @@ type (
 	Memories interface {
 		List(ctx context.Context, p identity.Principal) ([]store.Memory, error)
 		Add(ctx context.Context, p identity.Principal, record store.Memory) (m store.Memory, added bool, err error)
-		Update(ctx context.Context, p identity.Principal, id, text, plugin string, labels []string) (store.Memory, error)
+		Update(ctx context.Context, p identity.Principal, id, text, plugin string, labels []string) (store.Memory,
+			error)
 		Delete(ctx context.Context, p identity.Principal, id string) (store.Memory, error)
 	}
 	// Messages are those of conversations.

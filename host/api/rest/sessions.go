@@ -64,11 +64,13 @@ type answerError struct {
 }
 
 func viewSession(x store.Session) SessionView {
-	return SessionView{ID: x.ID, Title: x.Title, CreatedAt: stamp(x.CreatedAt), UpdatedAt: stamp(x.UpdatedAt), Private: x.Private, Pinned: x.Pinned}
+	return SessionView{ID: x.ID, Title: x.Title, CreatedAt: stamp(x.CreatedAt), UpdatedAt: stamp(x.UpdatedAt),
+		Private: x.Private, Pinned: x.Pinned}
 }
 
 func ViewMessage(m turn.Message) MessageView {
-	v := MessageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, AgentID: m.Agent, Model: m.Model, Run: m.Run,
+	v := MessageView{ID: m.ID, ParentID: m.Parent, Role: m.Role, Text: m.Text, AgentID: m.Agent, Model: m.Model,
+		Run:       m.Run,
 		LaterRuns: m.LaterRuns, Status: m.Status, CreatedAt: stamp(m.CreatedAt)}
 	if m.Role == store.RoleAssistant {
 		v.ModelIndex = &m.ModelIndex

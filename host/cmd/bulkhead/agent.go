@@ -25,12 +25,15 @@ func agent(o *options) *cobra.Command {
 func addAgent(o *options) *cobra.Command {
 	var a cli.NewAgent
 	var instructions, tools string
-	c := &cobra.Command{Use: "add NAME", Short: "Add an agent that messages can go to at once", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "add NAME", Short: "Add an agent that messages can go to at once",
+		Args: cobra.ExactArgs(1)}
 	flags := c.Flags()
 	flags.StringVar(&instructions, "instructions", "", "a file with what the model is told, or - for stdin")
-	flags.StringVar(&tools, "tools", "", "the tools that it may use, by name or as plugin/tool, parted by commas (default all)")
+	flags.StringVar(&tools, "tools", "", "the tools that it may use, by name or as plugin/tool, parted by commas "+
+		"(default all)")
 	flags.StringVar(&a.Model, "model", "", "the model that answers where none is chosen")
-	flags.IntVar(&a.MaxCycles, "max-cycles", 0, "how often the model may be asked for one answer, 1 to 50 (default the host's limit)")
+	flags.IntVar(&a.MaxCycles, "max-cycles", 0, "how often the model may be asked for one answer, 1 to 50 (default "+
+		"the host's limit)")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if flags.Changed("max-cycles") && (a.MaxCycles < 1 || a.MaxCycles > store.MaxAgentCycles) {
 			return fmt.Errorf("--max-cycles must be 1 to %d", store.MaxAgentCycles)

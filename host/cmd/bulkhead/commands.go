@@ -36,10 +36,12 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&o.DataDir, "data", "", "the data folder (default $BULKHEAD_DATA, else the user's data folder)")
-	flags.StringVar(&o.ConfigFile, "config", "", "the configuration (default bulkhead.yaml in the data folder, if there is one)")
+	flags.StringVar(&o.ConfigFile, "config", "", "the configuration (default bulkhead.yaml in the data folder, if "+
+		"there is one)")
 	flags.BoolVar(&o.Verbose, "verbose", false, "log everything to stderr")
 	root.SetFlagErrorFunc(wrongFlag)
-	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), agent(o), parse(o), benchmarks(o), versionOf(o))
+	root.AddCommand(serve(o), chat(o), knowledge(o), user(o), pluginCommands(o), model(o), agent(o), parse(o),
+		benchmarks(o), versionOf(o))
 	sayWhatIsTaken(root)
 	return root
 }
@@ -67,7 +69,9 @@ func do(action func(ctx context.Context, args []string) error) func(*cobra.Comma
 }
 
 // connected makes an action of a command that talks to the host.
-func connected(o *options, action func(ctx context.Context, c *cli.Client, args []string) error) func(*cobra.Command, []string) error {
+func connected(
+	o *options, action func(ctx context.Context, c *cli.Client, args []string) error,
+) func(*cobra.Command, []string) error {
 	return do(func(ctx context.Context, args []string) (err error) {
 		client, err := cli.Connect(ctx, o.Options, o.user)
 		if err != nil {
@@ -79,7 +83,9 @@ func connected(o *options, action func(ctx context.Context, c *cli.Client, args 
 }
 
 // settled is connected for a command that needs every plugin and model.
-func settled(o *options, action func(ctx context.Context, c *cli.Client, args []string) error) func(*cobra.Command, []string) error {
+func settled(
+	o *options, action func(ctx context.Context, c *cli.Client, args []string) error,
+) func(*cobra.Command, []string) error {
 	run := connected(o, action)
 	return func(c *cobra.Command, args []string) error {
 		o.Settled = true
@@ -119,11 +125,13 @@ func serve(o *options) *cobra.Command {
 func chat(o *options) *cobra.Command {
 	var q cli.Question
 	var tools string
-	c := &cobra.Command{Use: "chat QUESTION", Short: "Ask one question and write the answer as it comes", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "chat QUESTION", Short: "Ask one question and write the answer as it comes",
+		Args: cobra.ExactArgs(1)}
 	c.Flags().StringVar(&q.Session, "session", "", "the conversation to go on with")
 	c.Flags().StringVar(&q.Agent, "agent", "", "the agent that answers")
 	c.Flags().StringVar(&q.Model, "model", "", "the model")
-	c.Flags().StringVar(&tools, "tools", "", "the tools that may be used, by name or as plugin/tool, parted by commas (default all)")
+	c.Flags().StringVar(&tools, "tools", "", "the tools that may be used, by name or as plugin/tool, parted by "+
+		"commas (default all)")
 	c.Flags().StringVar(&q.Force, "force", "", "a tool that must be used")
 	c.RunE = settled(o, func(ctx context.Context, client *cli.Client, args []string) error {
 		q.Text = args[0]
@@ -148,7 +156,8 @@ func names(list string) []string {
 
 func knowledge(o *options) *cobra.Command {
 	limit := 10
-	search := &cobra.Command{Use: "search QUERY", Short: "Show the passages that fit a question", Args: cobra.ExactArgs(1),
+	search := &cobra.Command{Use: "search QUERY", Short: "Show the passages that fit a question",
+		Args: cobra.ExactArgs(1),
 		RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
 			return cli.SearchDocuments(ctx, o.Options, c, args[0], limit)
 		})}
@@ -160,7 +169,8 @@ func knowledge(o *options) *cobra.Command {
 		return nil
 	}
 	return o.actAs(group("knowledge", "The documents that the search tool finds",
-		o.json(&cobra.Command{Use: "add PATH…", Short: "Add files, and the documents in folders", Args: cobra.MinimumNArgs(1),
+		o.json(&cobra.Command{Use: "add PATH…", Short: "Add files, and the documents in folders",
+			Args: cobra.MinimumNArgs(1),
 			RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
 				return cli.AddDocuments(ctx, o.Options, c, args)
 			})}),
@@ -200,7 +210,8 @@ func user(o *options) *cobra.Command {
 
 func pluginCommands(o *options) *cobra.Command {
 	var call cli.ToolCall
-	run := &cobra.Command{Use: "run FILE TOOL", Short: "Call one tool of a module, with nothing granted unless said", Args: cobra.ExactArgs(2),
+	run := &cobra.Command{Use: "run FILE TOOL", Short: "Call one tool of a module, with nothing granted unless said",
+		Args: cobra.ExactArgs(2),
 		RunE: do(func(ctx context.Context, args []string) error {
 			call.File, call.Tool, call.User = args[0], args[1], o.user
 			return cli.RunPlugin(ctx, o.Options, call)
@@ -209,22 +220,26 @@ func pluginCommands(o *options) *cobra.Command {
 	run.Flags().StringVar(&call.GrantFile, "grant", "", "a file with the grants")
 	run.Flags().StringVar(&call.Meta, "meta", "", "what the tool may know, as JSON")
 	var check cli.Check
-	verify := &cobra.Command{Use: "verify FILE", Short: "Check a module as an install does, and compare it with the reference SDK", Args: cobra.ExactArgs(1),
+	verify := &cobra.Command{Use: "verify FILE", Short: "Check a module as an install does, and compare it with the " +
+		"reference SDK", Args: cobra.ExactArgs(1),
 		RunE: do(func(ctx context.Context, args []string) error {
 			check.File = args[0]
 			return cli.VerifyPlugin(ctx, o.Options, check)
 		})}
 	verify.Flags().BoolVar(&check.Reference, "reference", false, "run each tool under the reference Extism SDK too")
-	verify.Flags().StringVar(&check.Arguments, "args", "", "the arguments of tools by their names, a JSON object (default examples from their schemas)")
+	verify.Flags().StringVar(&check.Arguments, "args", "",
+		"the arguments of tools by their names, a JSON object (default examples from their schemas)")
 	var seen string
-	held := &cobra.Command{Use: "held NAME", Short: "Show or accept tools that are held because they changed", Args: cobra.ExactArgs(1),
+	held := &cobra.Command{Use: "held NAME", Short: "Show or accept tools that are held because they changed",
+		Args: cobra.ExactArgs(1),
 		RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
 			return cli.HeldTools(ctx, o.Options, c, args[0], seen)
 		})}
 	held.Flags().StringVar(&seen, "accept", "", "offer the tools that were shown with this hash")
 	return group("plugin", "Plugins, the modules that tools come in",
 		o.actAs(o.json(run)), o.json(held), o.json(verify),
-		o.json(&cobra.Command{Use: "config NAME [KEY=VALUE | KEY=]…", Short: "Show or set what a plugin reads as its configuration", Args: cobra.MinimumNArgs(1),
+		o.json(&cobra.Command{Use: "config NAME [KEY=VALUE | KEY=]…",
+			Short: "Show or set what a plugin reads as its configuration", Args: cobra.MinimumNArgs(1),
 			RunE: connected(o, func(ctx context.Context, c *cli.Client, args []string) error {
 				return cli.ConfigurePlugin(ctx, o.Options, c, args[0], args[1:])
 			})}),
@@ -232,13 +247,18 @@ func pluginCommands(o *options) *cobra.Command {
 			RunE: settled(o, func(ctx context.Context, c *cli.Client, _ []string) error {
 				return cli.ListPlugins(ctx, o.Options, c)
 			})}),
-		o.json(&cobra.Command{Use: "inspect FILE", Short: "Say what a module is and what it asks for", Args: cobra.ExactArgs(1),
-			RunE: do(func(ctx context.Context, args []string) error { return cli.InspectPlugin(ctx, o.Options, args[0]) })}))
+		o.json(&cobra.Command{Use: "inspect FILE", Short: "Say what a module is and what it asks for",
+			Args: cobra.ExactArgs(1),
+			RunE: do(func(ctx context.Context, args []string) error {
+				return cli.InspectPlugin(ctx, o.Options,
+					args[0])
+			})}))
 }
 
 func model(o *options) *cobra.Command {
 	return group("model", "The models that answer", addModel(o),
-		o.json(&cobra.Command{Use: "test NAME", Short: "Ask a model one question and one that needs a tool", Args: cobra.ExactArgs(1),
+		o.json(&cobra.Command{Use: "test NAME", Short: "Ask a model one question and one that needs a tool",
+			Args: cobra.ExactArgs(1),
 			RunE: settled(o, func(ctx context.Context, c *cli.Client, args []string) error {
 				return cli.TestModel(ctx, o.Options, c, args[0])
 			})}),
@@ -308,10 +328,14 @@ func tuning(flags *pflag.FlagSet, t *config.Tuning) {
 	flags.IntVar(&t.MaxOutputTokens, "max-output-tokens", 0, "how much one answer may take, in tokens")
 	flags.StringVar((*string)(&t.Reasoning), "reasoning", "", "auto, yes or no: whether it reasons before it answers")
 	flags.StringVar((*string)(&t.Vision), "vision", "", "auto, yes or no: whether it sees images")
-	flags.StringVar((*string)(&t.ParallelTools), "parallel-tools", "", "auto, yes or no: whether it may call several tools at once")
-	flags.BoolVar(&t.NativeSearch, "native-search", false, "give it the web search of its provider, for "+provider.Takers(provider.SettingNativeSearch))
-	flags.StringVar((*string)(&t.API), "api", "", "auto, chat or responses: which interface is used, for "+provider.Takers(provider.SettingAPI))
-	flags.StringVar(&t.KeepAlive, "keep-alive", "", "how long it stays in memory, such as 30m, for "+provider.Takers(provider.SettingKeepAlive))
+	flags.StringVar((*string)(&t.ParallelTools), "parallel-tools", "",
+		"auto, yes or no: whether it may call several tools at once")
+	flags.BoolVar(&t.NativeSearch, "native-search", false,
+		"give it the web search of its provider, for "+provider.Takers(provider.SettingNativeSearch))
+	flags.StringVar((*string)(&t.API), "api", "", "auto, chat or responses: which interface is used, for "+
+		provider.Takers(provider.SettingAPI))
+	flags.StringVar(&t.KeepAlive, "keep-alive", "",
+		"how long it stays in memory, such as 30m, for "+provider.Takers(provider.SettingKeepAlive))
 	flags.StringVar(&t.ConnectTimeout, "connect-timeout", "", "how long connecting may take (default 10s)")
 	flags.StringVar(&t.FirstTokenTimeout, "first-token-timeout", "", "how long the first token may take (default 3m)")
 	flags.StringVar(&t.IdleTimeout, "idle-timeout", "", "how long the answer may stand still (default 1m)")

@@ -53,7 +53,8 @@ func TestKillLosesNoAcknowledgedMessage(t *testing.T) {
 	if err := useModuleCache(data); err != nil {
 		t.Fatal(err)
 	}
-	config := fmt.Sprintf("probe: false\ndefault_model: slow\nmodels:\n  - name: slow\n    provider: openai\n    base_url: %s\n    model: slow\n", model.URL())
+	config := fmt.Sprintf("probe: false\ndefault_model: slow\nmodels:\n  - name: slow\n    provider: openai\n    "+
+		"base_url: %s\n    model: slow\n", model.URL())
 	if err := os.WriteFile(filepath.Join(data, "bulkhead.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,8 @@ func startHost(t *testing.T, data string) *servingHost {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", filepath.Join(data, "run.sock"))
 	}}
-	h := &servingHost{cmd: cmd, client: &http.Client{Transport: transport, Timeout: patience}, exited: make(chan struct{})}
+	h := &servingHost{cmd: cmd, client: &http.Client{Transport: transport, Timeout: patience},
+		exited: make(chan struct{})}
 	t.Cleanup(h.kill)
 	serving := make(chan bool, 1)
 	go func() {
@@ -178,7 +180,8 @@ func (h *servingHost) send(text string) (acked, error) {
 	if err != nil {
 		return acked{}, err
 	}
-	resp, err := h.client.Post("http://bulkhead/api/v1/sessions/new/messages", "application/json", bytes.NewReader(body))
+	resp, err := h.client.Post("http://bulkhead/api/v1/sessions/new/messages", "application/json",
+		bytes.NewReader(body))
 	if err != nil {
 		return acked{}, err
 	}
@@ -234,7 +237,8 @@ func (h *servingHost) mustHold(t *testing.T, all []acked) {
 				found = m.Text == a.text
 			}
 			if m.Role == "assistant" && (m.Text != packettest.Text(log.Packets, 0) || m.Status != string(stop.Reason)) {
-				t.Fatalf("run %s: stored %q (%s), packets %q (%s)", a.Run, m.Text, m.Status, packettest.Text(log.Packets, 0), stop.Reason)
+				t.Fatalf("run %s: stored %q (%s), packets %q (%s)", a.Run, m.Text, m.Status,
+					packettest.Text(log.Packets, 0), stop.Reason)
 			}
 		}
 		if !found {

@@ -47,7 +47,8 @@ func TestAMemoryIsJudgedByTheModelThatAnswers(t *testing.T) {
 	if err := useModuleCache(data); err != nil {
 		t.Fatal(err)
 	}
-	config := fmt.Sprintf("probe: false\ndefault_model: judge\nmodels:\n  - name: judge\n    provider: openai\n    base_url: %s\n    model: judge\n", model.URL())
+	config := fmt.Sprintf("probe: false\ndefault_model: judge\nmodels:\n  - name: judge\n    provider: openai\n    "+
+		"base_url: %s\n    model: judge\n", model.URL())
 	if err := os.WriteFile(filepath.Join(data, "bulkhead.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,8 @@ func TestAMemoryIsJudgedByTheModelThatAnswers(t *testing.T) {
 		{"I moved to Hamburg.", `{"decision":"replaces","note":1}`, []string{"I moved to Hamburg."}},
 		{"Hamburg is where you find me.", `{"decision":"same","note":1}`, []string{"I moved to Hamburg."}},
 		{"I am fond of harbours.", "", []string{"I am fond of harbours.", "I moved to Hamburg."}}, // the model fails
-		{"I like cranes.", "It is the same as note 1.", []string{"I like cranes.", "I am fond of harbours.", "I moved to Hamburg."}},
+		{"I like cranes.", "It is the same as note 1.",
+			[]string{"I like cranes.", "I am fond of harbours.", "I moved to Hamburg."}},
 	} {
 		says.Store(step.says)
 		if _, err := host.ask(step.text); err != nil {
@@ -99,7 +101,8 @@ func (h *servingHost) ask(text string) (answer string, err error) {
 	if err != nil {
 		return "", err
 	}
-	resp, err := h.client.Post("http://bulkhead/api/v1/sessions/new/messages", "application/json", strings.NewReader(string(body)))
+	resp, err := h.client.Post("http://bulkhead/api/v1/sessions/new/messages", "application/json",
+		strings.NewReader(string(body)))
 	if err != nil {
 		return "", err
 	}

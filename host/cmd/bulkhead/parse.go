@@ -11,7 +11,8 @@ import (
 // parse runs the fallback parser from the shell.
 func parse(o *options) *cobra.Command {
 	var how cli.Parsing
-	c := &cobra.Command{Use: "parse", Short: "Find tool calls and reasoning in a model's text, from stdin", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "parse", Short: "Find tool calls and reasoning in a model's text, from stdin",
+		Args: cobra.NoArgs}
 	c.RunE = do(func(context.Context, []string) error { return cli.Parse(o.Options, c.InOrStdin(), how) })
 	flags := c.Flags()
 	flags.StringVar(&how.ToolsFile, "tools", "", "a JSON file with the tools that the model was told of")

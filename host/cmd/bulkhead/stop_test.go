@@ -45,7 +45,8 @@ func scripted(t *testing.T, replies ...*llmtest.Reply) (model *llmtest.Server, d
 	if err := useModuleCache(data); err != nil {
 		t.Fatal(err)
 	}
-	cfg := fmt.Sprintf("probe: false\nmodels:\n  - name: local\n    provider: openai\n    base_url: %s\n    model: scripted\n", model.URL())
+	cfg := fmt.Sprintf("probe: false\nmodels:\n  - name: local\n    provider: openai\n    base_url: %s\n    model: "+
+		"scripted\n", model.URL())
 	if err := os.WriteFile(filepath.Join(data, "bulkhead.yaml"), []byte(cfg), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func interrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer model.Close()
-	cfg := fmt.Sprintf("probe: false\nmodels:\n  - {name: other, provider: openai, base_url: %q, model: scripted}\n", model.URL())
+	cfg := fmt.Sprintf("probe: false\nmodels:\n  - {name: other, provider: openai, base_url: %q, model: scripted}\n",
+		model.URL())
 	path := filepath.Join(t.TempDir(), "other.yaml")
 	if err := os.WriteFile(path, []byte(cfg), 0o600); err != nil {
 		t.Fatal(err)
@@ -87,7 +89,8 @@ func interrupted(t *testing.T) {
 	errs.Reset()
 	again, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if code := run(again, []string{"chat", "--data", data, "--config", path, "--session", session, "--tools", "", "And?"}, nil, new(bytes.Buffer), &errs); code != 0 {
+	if code := run(again, []string{"chat", "--data", data, "--config", path, "--session", session, "--tools", "",
+		"And?"}, nil, new(bytes.Buffer), &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	asked := string(model.Requests()[0].Raw)
@@ -120,7 +123,8 @@ func refusedKey(t *testing.T) {
 	if code := run(t.Context(), []string{"chat", "--data", data, "--tools", "", "What?"}, nil, &out, &errs); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
-	if !strings.Contains(errs.String(), "wants a key, and this model has none") || strings.Contains(errs.String(), "sk-secret") {
+	if !strings.Contains(errs.String(), "wants a key, and this model has none") ||
+		strings.Contains(errs.String(), "sk-secret") {
 		t.Errorf("stderr: %s", &errs)
 	}
 }

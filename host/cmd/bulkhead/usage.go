@@ -46,5 +46,6 @@ func wrongArguments(c *cobra.Command, args []string) error {
 	case 1:
 		return fmt.Errorf("%s takes %s, and only %q was given; %s --help says more", path, takes, args[0], path)
 	}
-	return fmt.Errorf("%s takes %s, and %d arguments were given; one with spaces needs quotes around it", path, takes, len(args))
+	return fmt.Errorf("%s takes %s, and %d arguments were given; one with spaces needs quotes around it", path, takes,
+		len(args))
 }

@@ -20,7 +20,8 @@ func TestPageHasTheFaults(t *testing.T) {
 	}
 	got, err := os.ReadFile("../../../web/src/lib/faults.json")
 	if err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("web/src/lib/faults.json is not what host/fault/code.go says (%v); run: go run ./host/fault/genfaults web/src/lib/faults.json", err)
+		t.Fatalf("web/src/lib/faults.json is not what host/fault/code.go says (%v); run: go run "+
+			"./host/fault/genfaults web/src/lib/faults.json", err)
 	}
 }
 

@@ -66,7 +66,8 @@ func Build(dir, root string) (m Modules, err error) {
 	for _, p := range []struct {
 		wasm   *[]byte
 		folder string
-	}{{&m.Search, "search"}, {&m.Portable, "search"}, {&m.Memory, "memory"}, {&m.Files, "files"}, {&m.OpenURL, "open_url"}} {
+	}{{&m.Search, "search"}, {&m.Portable, "search"}, {&m.Memory, "memory"}, {&m.Files, "files"},
+		{&m.OpenURL, "open_url"}} {
 		manifest, err := os.ReadFile(filepath.Join(plugins, p.folder, "manifest.json"))
 		if err != nil {
 			return m, err

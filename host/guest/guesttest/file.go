@@ -32,7 +32,9 @@ func BadFiles(t testing.TB, whole []byte) []File {
 		{"cut", whole[:len(whole)/2], guest.Corrupt, ""},
 		{"cut in a section", good[:len(good)-3], guest.Corrupt, ""},
 		{"unknown import", foreign.Bytes(), guest.Unsupported, "wasi:filesystem"},
-		{"unknown field in the manifest", Packed(t, good, `{"manifest":1,"name":"a","version":"1","tools":{"bad":{"mergo":"q"}}}`), guest.BadManifest, "tools.bad.mergo"},
+		{"unknown field in the manifest", Packed(t, good,
+			`{"manifest":1,"name":"a","version":"1","tools":{"bad":{"mergo":"q"}}}`), guest.BadManifest,
+			"tools.bad.mergo"},
 		{"manifest that is not JSON", Packed(t, good, `{`), guest.BadManifest, "JSON"},
 		{"a command", only("_start"), guest.BadTools, "wasi-command"},
 		{"nothing exported", only("x"), guest.Unsupported, "list_tools"},
@@ -40,6 +42,7 @@ func BadFiles(t testing.TB, whole []byte) []File {
 		{"no tools", BadWith(`{"tools":[]}`, Traps), guest.BadTools, "0 tools"},
 		{"one name twice", BadWith(`{"tools":[{"name":"a"},{"name":"a"}]}`, Traps), guest.BadTools, "twice"},
 		{"no name", BadWith(`{"tools":[{"description":"a"}]}`, Traps), guest.BadTools, "name"},
-		{"schema is no object", BadWith(`{"tools":[{"name":"a","inputSchema":[]}]}`, Traps), guest.BadTools, "inputSchema"},
+		{"schema is no object", BadWith(`{"tools":[{"name":"a","inputSchema":[]}]}`, Traps), guest.BadTools,
+			"inputSchema"},
 	}
 }

@@ -17,14 +17,17 @@ func split(text string, f extract.Format) []Chunk { return Split(text, extract.B
 // end where they should.
 func document(t *rapid.T) string {
 	part := rapid.Custom(func(t *rapid.T) string {
-		words := strings.Repeat(rapid.SampledFrom([]string{"word ", "Ein Satz. ", "漢字。", "x", "🚀 ", "a\n"}).Draw(t, "word"), rapid.IntRange(1, 900).Draw(t, "words"))
+		words := strings.Repeat(rapid.SampledFrom([]string{"word ", "Ein Satz. ", "漢字。", "x", "🚀 ", "a\n"}).Draw(t,
+			"word"), rapid.IntRange(1, 900).Draw(t, "words"))
 		switch rapid.IntRange(0, 8).Draw(t, "kind") {
 		case 0, 1:
-			return strings.Repeat("#", rapid.IntRange(1, 4).Draw(t, "level")) + " Heading " + rapid.StringN(0, 8, -1).Draw(t, "title") + "\n"
+			return strings.Repeat("#", rapid.IntRange(1, 4).Draw(t, "level")) + " Heading " + rapid.StringN(0, 8,
+				-1).Draw(t, "title") + "\n"
 		case 2:
 			return "```\n" + strings.Repeat("code line\n\n", rapid.IntRange(1, 300).Draw(t, "lines")) + "```\n"
 		case 3:
-			return "| a | b |\n|---|---|\n" + strings.Repeat("| cell | cell two |\n", rapid.IntRange(0, 150).Draw(t, "rows")) + "\n"
+			return "| a | b |\n|---|---|\n" + strings.Repeat("| cell | cell two |\n",
+				rapid.IntRange(0, 150).Draw(t, "rows")) + "\n"
 		case 4:
 			return strings.Repeat("- item "+words[:min(len(words), 6)]+"\n", rapid.IntRange(1, 200).Draw(t, "items"))
 		case 5:
@@ -103,7 +106,8 @@ func longestLine(s string) int {
 
 func TestSectionsStayApartUnlessShort(t *testing.T) {
 	long := strings.Repeat("This is a sentence of the section. ", 20) // 700
-	text := "# Guide\n\nIntro.\n\n## One\n\nshort\n\n## Two\n\nshort too\n\n## Three\n\n" + long + "\n\n## Four\n\n" + long + "\n"
+	text := "# Guide\n\nIntro.\n\n## One\n\nshort\n\n## Two\n\nshort too\n\n## Three\n\n" + long + "\n\n## Four\n\n" +
+		long + "\n"
 	var got []string
 	for _, c := range split(text, extract.Markdown) {
 		got = append(got, strings.Join(c.Path, ">")+" ["+strings.Join(c.Headings, ",")+"]")

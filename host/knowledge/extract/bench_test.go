@@ -14,7 +14,8 @@ func BenchmarkPlainLine(b *testing.B) {
 }
 
 func BenchmarkBlocks(b *testing.B) {
-	text := strings.Repeat("## Section\n\nA paragraph of some words.\n\n- item one\n- item two\n\n```go\nx := 1\n```\n\n", 500)
+	text := strings.Repeat("## Section\n\nA paragraph of some words.\n\n- item one\n- item two\n\n```go\nx := "+
+		"1\n```\n\n", 500)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		Blocks(text, Markdown)

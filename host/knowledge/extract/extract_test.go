@@ -83,7 +83,8 @@ func TestEncodings(t *testing.T) {
 	crlf := strings.ReplaceAll(want, "\n", "\r\n")
 	for name, data := range map[string][]byte{
 		"UTF-8": []byte(want), "UTF-8 with mark": append([]byte{0xEF, 0xBB, 0xBF}, want...), "CRLF": []byte(crlf),
-		"CR": []byte(strings.ReplaceAll(want, "\n", "\r")), "UTF-16 LE": utf16Bytes(crlf, true), "UTF-16 BE": utf16Bytes(want, false),
+		"CR": []byte(strings.ReplaceAll(want, "\n", "\r")), "UTF-16 LE": utf16Bytes(crlf, true),
+		"UTF-16 BE": utf16Bytes(want, false),
 	} {
 		out, err := Extract(Input{Name: "a.txt", Data: data})
 		if err != nil || out.Text != want {
@@ -91,9 +92,11 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 	for name, data := range map[string][]byte{
-		"Latin-1": []byte("Gr\xfc\xdfe"), "zero byte": []byte("a\x00b"), "UTF-16 without mark": utf16Bytes("text", true)[2:],
-		"odd UTF-16": {0xFF, 0xFE, 'a'}, "lone surrogate": {0xFF, 0xFE, 0x00, 0xD8, 'a', 0}, "cut surrogate": {0xFF, 0xFE, 0x00, 0xD8},
-		"cut UTF-8": []byte("a\xe4\xb8"),
+		"Latin-1": []byte("Gr\xfc\xdfe"), "zero byte": []byte("a\x00b"),
+		"UTF-16 without mark": utf16Bytes("text", true)[2:],
+		"odd UTF-16":          {0xFF, 0xFE, 'a'}, "lone surrogate": {0xFF, 0xFE, 0x00, 0xD8, 'a', 0},
+		"cut surrogate": {0xFF, 0xFE, 0x00, 0xD8},
+		"cut UTF-8":     []byte("a\xe4\xb8"),
 	} {
 		if _, err := Extract(Input{Name: "a.md", Data: data}); !errors.Is(err, ErrBadEncoding) {
 			t.Errorf("%s: %v, want ErrBadEncoding", name, err)
@@ -110,7 +113,8 @@ func TestHTMLInDeclaredCharset(t *testing.T) {
 	if _, err := Extract(Input{Name: "a.html", Data: []byte("<p>caf\xe9")}); !errors.Is(err, ErrBadEncoding) {
 		t.Fatalf("undeclared: %v", err)
 	}
-	out, err = Extract(Input{Name: "a.html", MediaType: "text/html; charset=shift_jis", Data: []byte("<p>\x93\xfa\x96{")})
+	out, err = Extract(Input{Name: "a.html", MediaType: "text/html; charset=shift_jis",
+		Data: []byte("<p>\x93\xfa\x96{")})
 	if err != nil || strings.TrimSpace(out.Text) != "日本" {
 		t.Fatalf("Shift JIS: %q %v", out.Text, err)
 	}
@@ -129,14 +133,16 @@ func TestTooLargeIsRefused(t *testing.T) {
 func shape(text string, blocks []Block) string {
 	var b strings.Builder
 	for _, bl := range blocks {
-		fmt.Fprintf(&b, "%s %s %q\n", [...]string{"para", "head", "item", "code", "table"}[bl.Kind], strings.Join(bl.Path, "/"), text[bl.Start:bl.End])
+		fmt.Fprintf(&b, "%s %s %q\n", [...]string{"para", "head", "item", "code", "table"}[bl.Kind],
+			strings.Join(bl.Path, "/"), text[bl.Start:bl.End])
 	}
 	return b.String()
 }
 
 func TestMarkdownBlocks(t *testing.T) {
 	text := "intro\n\n# A *x*\n\npara one\nstill\n\n- item 1\n- item 2\n\n  ```go\n  # code\n  ```\n\n## B\n" +
-		"```\nx\n\n# y\n```\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n> more\n\n    indented\n\nSetext\n---\n1. one\n2. two\n\n[ref]: http://x\n# C #\nend"
+		"```\nx\n\n# y\n```\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n> more\n\n    indented\n\nSetext\n---\n1. " +
+		"one\n2. two\n\n[ref]: http://x\n# C #\nend"
 	want := `para  "intro\n\n"
 head A x "# A *x*\n\n"
 para A x "para one\nstill\n\n"
@@ -164,7 +170,8 @@ item A x/Setext "2. two\n\n"
 
 func TestPlainBlocksEndAtBlankLines(t *testing.T) {
 	text := "\n\none\ntwo\n  \n\nthree"
-	if got, want := shape(text, Blocks(text, Plain)), "para  \"\\n\\none\\ntwo\\n  \\n\\n\"\npara  \"three\"\n"; got != want {
+	if got, want := shape(text, Blocks(text, Plain)),
+		"para  \"\\n\\none\\ntwo\\n  \\n\\n\"\npara  \"three\"\n"; got != want {
 		t.Fatalf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -179,8 +186,10 @@ func TestHTMLBecomesMarkdown(t *testing.T) {
 <table><tr><th>K</th><th>V|W</th></tr><tr><td>a</td><td><code>b</code></td></tr></table>
 <blockquote><p>said</p><p>again</p></blockquote><div>loose <span>text</span></div><img src="http://evil/x.png" alt="a chart">
 <noscript>no</noscript><button>Press</button><footer>Imprint</footer></body></html>`
-	want := "# Top\n\nA bold and [a link](https://e.org/x), bad, here.\n\\# not a heading\n\n- one\n\n  - deep\n- two\n\n  ````\n  x = \"```\"\n    y\n  ````\n\n" +
-		"1. first\n2. second\n\n| K | V\\|W |\n| --- | --- |\n| a | `b` |\n\n> said\n>\n> again\n\nloose text\n\na chart\n"
+	want := "# Top\n\nA bold and [a link](https://e.org/x), bad, here.\n\\# not a heading\n\n- one\n\n  - deep\n- " +
+		"two\n\n  ````\n  x = \"```\"\n    y\n  ````\n\n" +
+		"1. first\n2. second\n\n| K | V\\|W |\n| --- | --- |\n| a | `b` |\n\n> said\n>\n> again\n\nloose text\n\na " +
+		"chart\n"
 	out, err := Extract(Input{Name: "a.html", Data: []byte(page)})
 	if err != nil || out.Text != want || out.Title != "T" {
 		t.Fatalf("title %q, error %v, text\n%s\nwant\n%s", out.Title, err, out.Text, want)
@@ -206,7 +215,8 @@ func TestNestedTagBombIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", tag, err)
 		}
 	}
-	if _, err := Extract(Input{Name: "a.html", Data: []byte(strings.Repeat("<div>", 100_000))}); !errors.Is(err, ErrTooDeep) {
+	if _, err := Extract(Input{Name: "a.html", Data: []byte(strings.Repeat("<div>", 100_000))}); !errors.Is(err,
+		ErrTooDeep) {
 		t.Errorf("got %v, want ErrTooDeep", err)
 	}
 	deep := strings.Repeat("<ul><li>", 200) + strings.Repeat("<p>x</p>", 1000)
@@ -292,13 +302,18 @@ func fuzz(f *testing.F, name string, seeds ...string) {
 }
 
 func FuzzMarkdown(f *testing.F) {
-	fuzz(f, "a.md", "---\ntitle: x\n---\n# A\n- b\n  - c\n\n```\nd\n```\n", "> - > 1. x\n\ty\n", "a\n===\n|b|c|\n|-|-|\n", "- ```\n  x", "\t- a\n \tb", "*\n\n+\n0)\n", "[a]: b\n'c'\nd\n---", "<!--\n\n-->\n<pre>\n")
+	fuzz(f, "a.md", "---\ntitle: x\n---\n# A\n- b\n  - c\n\n```\nd\n```\n", "> - > 1. x\n\ty\n",
+		"a\n===\n|b|c|\n|-|-|\n", "- ```\n  x", "\t- a\n \tb", "*\n\n+\n0)\n", "[a]: b\n'c'\nd\n---",
+		"<!--\n\n-->\n<pre>\n")
 }
 
 func FuzzHTML(f *testing.F) {
-	fuzz(f, "a.html", "<title>x</title><p>a<b>c</p><ul><li>d<pre>\ne</pre>", "<table><tr><td>a<td>b|<tr><th>", "<svg><title>a</title><math>", "<meta charset=utf-7>\xff", "<ol><li><ol><li><blockquote>x<br>1. y", "<a href=' x'>y</a><a href=z>[]</a>", "<frameset><noframes>x", "<plaintext>a")
+	fuzz(f, "a.html", "<title>x</title><p>a<b>c</p><ul><li>d<pre>\ne</pre>", "<table><tr><td>a<td>b|<tr><th>",
+		"<svg><title>a</title><math>", "<meta charset=utf-7>\xff", "<ol><li><ol><li><blockquote>x<br>1. y",
+		"<a href=' x'>y</a><a href=z>[]</a>", "<frameset><noframes>x", "<plaintext>a")
 }
 
 func FuzzPlain(f *testing.F) {
-	fuzz(f, "a.txt", "a\n\nb\r\nc\r", "\xef\xbb\xbfx", "\xff\xfea\x00", "\xfe\xff\xd8\x00\xdc\x00", "\x00", "\u2028\n\u00a0\n")
+	fuzz(f, "a.txt", "a\n\nb\r\nc\r", "\xef\xbb\xbfx", "\xff\xfea\x00", "\xfe\xff\xd8\x00\xdc\x00", "\x00",
+		"\u2028\n\u00a0\n")
 }

@@ -76,7 +76,8 @@ func cellText(n *html.Node) string {
 func layout(n *html.Node) bool {
 	for d := range n.Descendants() {
 		switch d.DataAtom {
-		case atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Pre, atom.Blockquote, atom.Article, atom.Section:
+		case atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Pre, atom.Blockquote, atom.Article,
+			atom.Section:
 			return true
 		}
 	}

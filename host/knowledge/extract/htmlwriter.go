@@ -103,7 +103,8 @@ func (w *htmlWriter) link(n *html.Node) {
 	text := clip(textOf(n), 1000)
 	scheme, _, colon := strings.Cut(href, ":")
 	safe := !colon || strings.ContainsAny(scheme, "/?#") || linkScheme.MatchString(scheme)
-	if href == "" || text == "" || strings.HasPrefix(href, "#") || !safe || strings.ContainsAny(href, " \n\t()<>") || len(href) > 2000 {
+	if href == "" || text == "" || strings.HasPrefix(href, "#") || !safe || strings.ContainsAny(href, " \n\t()<>") ||
+		len(href) > 2000 {
 		w.blocks(n)
 		return
 	}
@@ -213,7 +214,8 @@ func (w *htmlWriter) list(n *html.Node) {
 			number++
 			marker = strconv.Itoa(number) + ". "
 		}
-		w.tight = w.tight || number > 1 || n.DataAtom != atom.Ol && c.PrevSibling != nil && w.out.Len() > 0 && follows(c)
+		w.tight = w.tight || number > 1 || n.DataAtom != atom.Ol && c.PrevSibling != nil && w.out.Len() > 0 &&
+			follows(c)
 		w.nested(strings.Repeat(" ", len(marker)), marker, func() { w.blocks(c) })
 	}
 	w.endBlock()
@@ -249,8 +251,10 @@ func escapeLine(s string) string {
 	if s == "" {
 		return s
 	}
-	if s[0] == '#' || s[0] == '>' || s[0] == '|' || s[0] == '=' || strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") ||
-		strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "+ ") || strings.HasPrefix(s, "* ") || s == "-" || s == "+" || s == "*" ||
+	if s[0] == '#' || s[0] == '>' || s[0] == '|' || s[0] == '=' || strings.HasPrefix(s, "```") ||
+		strings.HasPrefix(s, "~~~") ||
+		strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "+ ") || strings.HasPrefix(s, "* ") || s == "-" ||
+		s == "+" || s == "*" ||
 		rule.MatchString(s) {
 		return `\` + s
 	}

@@ -13,8 +13,9 @@ var (
 	emphasis    = regexp.MustCompile(`(^|[^\pL\pN*_])(\*{1,3}|_{1,3}|~~)([^\s*_~](?:[^*_~]*[^\s*_~])?)(\*{1,3}|_{1,3}|~~)($|[^\pL\pN*_])`)
 	codeSpan    = regexp.MustCompile("`+([^`]*)`+")
 	escaped     = regexp.MustCompile("\\\\([!-/:-@\\[-`{-~])")
-	lineMarker  = regexp.MustCompile(`(?m)^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+|#{1,6}[ \t]+|(?:` + "```|~~~" + `)[^\n]*$|[|:\- \t]+\|[|:\- \t]*$|(?:=+|(?:[-*_][ \t]*){3,})$)+`)
-	cellBorder  = regexp.MustCompile(`\s*\|\s*`)
+	lineMarker  = regexp.MustCompile(`(?m)^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+|#{1,6}[ \t]+|(?:` + "```|~~~" +
+		`)[^\n]*$|[|:\- \t]+\|[|:\- \t]*$|(?:=+|(?:[-*_][ \t]*){3,})$)+`)
+	cellBorder = regexp.MustCompile(`\s*\|\s*`)
 )
 
 // marking is what every mark, list number and entity has at least one byte of.

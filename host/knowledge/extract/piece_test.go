@@ -11,8 +11,10 @@ import (
 // with its parts, each short enough to be parsed whole.
 func TestALongTextHasTheBlocksOfItsParts(t *testing.T) {
 	part := func(i int) string {
-		return fmt.Sprintf("# Chapter %d\n\nProse of *some* words.\nA second line.\n\n- item one\n\n  more of it\n- item two\n\n"+
-			"> quoted\n\n```go\nx := 1\n\n# no heading\n\ny := 2\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Section\n\n1. first\n\n   ~~~\n\n   left\n   ~~~\n\n%s\n\n",
+		return fmt.Sprintf("# Chapter %d\n\nProse of *some* words.\nA second line.\n\n- item one\n\n  more of it\n- "+
+			"item two\n\n"+
+			"> quoted\n\n```go\nx := 1\n\n# no heading\n\ny := 2\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## "+
+			"Section\n\n1. first\n\n   ~~~\n\n   left\n   ~~~\n\n%s\n\n",
 			i, strings.Repeat("word ", i%50))
 	}
 	var long strings.Builder
@@ -72,7 +74,8 @@ func TestOneLineLongerThanAPieceIsOnePiece(t *testing.T) {
 }
 
 func TestPlainTextIsLeftAsItIs(t *testing.T) {
-	for _, s := range []string{"plain words", "two  spaces\n", "ümläut 漢字 1 2 3", "a: b; c? d! e, f/g 'h' \"i\" {j} (k", "50 % of $1 @home ^up"} {
+	for _, s := range []string{"plain words", "two  spaces\n", "ümläut 漢字 1 2 3", "a: b; c? d! e, f/g 'h' \"i\" {j} (k",
+		"50 % of $1 @home ^up"} {
 		if got := PlainLine(s); got != strings.Join(strings.Fields(s), " ") {
 			t.Errorf("%q became %q", s, got)
 		}

@@ -65,12 +65,15 @@ func realDir(t *testing.T) string {
 func TestWalkTakesDocumentsInOrderAndReportsTheRest(t *testing.T) {
 	dir := realDir(t)
 	write(t, dir, map[string]string{
-		"b.md": "b", "a.html": "a", "sub/z.txt": "z", "sub/a/x.markdown": "x", "sub/main.go": "package x", "pic.png": "\x89PNG",
-		"node_modules/p/readme.md": "no", "dist/out.md": "no", ".git/config.md": "no", ".hidden.md": "no", "README": "no",
+		"b.md": "b", "a.html": "a", "sub/z.txt": "z", "sub/a/x.markdown": "x", "sub/main.go": "package x",
+		"pic.png":                  "\x89PNG",
+		"node_modules/p/readme.md": "no", "dist/out.md": "no", ".git/config.md": "no", ".hidden.md": "no",
+		"README": "no",
 	})
 	outside := realDir(t)
 	write(t, outside, map[string]string{"secret.md": "secret"})
-	for link, target := range map[string]string{"link.md": filepath.Join(outside, "secret.md"), "linked": outside, "sub/loop": dir, "broken.md": "nowhere"} {
+	for link, target := range map[string]string{"link.md": filepath.Join(outside, "secret.md"), "linked": outside,
+		"sub/loop": dir, "broken.md": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -89,16 +92,19 @@ func TestWalkTakesDocumentsInOrderAndReportsTheRest(t *testing.T) {
 
 func TestGivenPathsAreTakenOnceAndTheirFaultsAreNotSkips(t *testing.T) {
 	dir := realDir(t)
-	write(t, dir, map[string]string{"dist/a.md": "a", "b.md": "b", "c.pdf": "c", "big.txt": strings.Repeat("x", extract.MaxBytes+1)})
+	write(t, dir, map[string]string{"dist/a.md": "a", "b.md": "b", "c.pdf": "c",
+		"big.txt": strings.Repeat("x", extract.MaxBytes+1)})
 	if err := os.Symlink(filepath.Join(dir, "b.md"), filepath.Join(dir, "link.md")); err != nil {
 		t.Fatal(err)
 	}
 	got, errs := walk(t, dir, filepath.Join(dir, "link.md"), filepath.Join(dir, "b.md"), filepath.Join(dir, "dist"),
-		filepath.Join(dir, "c.pdf"), filepath.Join(dir, "none.md"), filepath.Join(dir, "big.txt"), filepath.Join(dir, "dist", "..", "b.md"))
+		filepath.Join(dir, "c.pdf"), filepath.Join(dir, "none.md"), filepath.Join(dir, "big.txt"),
+		filepath.Join(dir, "dist", "..", "b.md"))
 	if s, want := strings.Join(got, " "), "b.md dist/a.md !c.pdf !none.md !big.txt"; s != want {
 		t.Fatalf("got %s, want %s", s, want)
 	}
-	for name, want := range map[string]error{"c.pdf": extract.ErrUnsupportedType, "none.md": fs.ErrNotExist, "big.txt": extract.ErrTooLarge} {
+	for name, want := range map[string]error{"c.pdf": extract.ErrUnsupportedType, "none.md": fs.ErrNotExist,
+		"big.txt": extract.ErrTooLarge} {
 		if !errors.Is(errs[name], want) || errors.Is(errs[name], gather.ErrSkipped) {
 			t.Errorf("%s: %v, want %v", name, errs[name], want)
 		}

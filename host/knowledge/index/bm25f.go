@@ -31,7 +31,9 @@ type ranking struct {
 }
 
 // Searcher implements query.Query.
-func (q *ranking) Searcher(ctx context.Context, r bindex.IndexReader, _ mapping.IndexMapping, _ search.SearcherOptions) (search.Searcher, error) {
+func (q *ranking) Searcher(
+	ctx context.Context, r bindex.IndexReader, _ mapping.IndexMapping, _ search.SearcherOptions,
+) (search.Searcher, error) {
 	n, err := r.DocCount()
 	if err != nil {
 		return nil, err

@@ -290,7 +290,8 @@ func (x *Index) passage(d Document, i int, p Passage) (*document.Document, lengt
 		n[f] = int64(len(stemmed))
 		n[fields] += int64(len(exact))
 		doc.AddField(document.NewTextFieldCustom(fieldNames[f], nil, []byte(text), bindex.IndexField, tokens(stemmed)))
-		doc.AddField(document.NewTextFieldCustom(fieldExact, []uint64{uint64(f)}, []byte(text), bindex.IndexField, tokens(exact)))
+		doc.AddField(document.NewTextFieldCustom(fieldExact, []uint64{uint64(f)}, []byte(text), bindex.IndexField,
+			tokens(exact)))
 	}
 	return doc, n
 }

@@ -42,7 +42,8 @@ func (x *Index) Search(ctx context.Context, owner, text string, limit int) ([]Hi
 		if err := json.Unmarshal([]byte(raw), &s); err != nil {
 			return nil, fmt.Errorf("search: passage %q: %w", m.ID, err)
 		}
-		h := Hit{DocumentID: s.Document, PassageID: m.ID, Title: s.Title, Section: s.Section, Content: s.Content, URL: s.URL, Score: m.Score}
+		h := Hit{DocumentID: s.Document, PassageID: m.ID, Title: s.Title, Section: s.Section, Content: s.Content,
+			URL: s.URL, Score: m.Score}
 		if s.Updated != 0 {
 			h.UpdatedAt = time.Unix(s.Updated, 0).UTC()
 		}

@@ -37,14 +37,16 @@ func TestOnlyWhatIsForAPersonIsRead(t *testing.T) {
 		llm.Text{Delta: `<tool_call>{"name":"clock","arguments":{}}</tool_call>`}, llm.Text{Delta: "tide."},
 		llm.Usage{InputTokens: 3, OutputTokens: 5}, llm.Finish{Reason: llm.FinishLength}}}
 	got, err := answer.Read(t.Context(), m, llm.Request{}, 100)
-	if err != nil || got.Text != "High tide." || !got.Truncated || got.Usage.InputTokens != 3 || got.Usage.OutputTokens != 5 {
+	if err != nil || got.Text != "High tide." || !got.Truncated || got.Usage.InputTokens != 3 ||
+		got.Usage.OutputTokens != 5 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 func TestALongAnswerIsCutOff(t *testing.T) {
 	m := said{events: []llm.Event{llm.Text{Delta: strings.Repeat("x", 50)}, llm.Text{Delta: strings.Repeat("y", 50)}}}
-	if got, err := answer.Read(t.Context(), m, llm.Request{}, 10); err != nil || !got.Truncated || strings.Contains(got.Text, "y") {
+	if got, err := answer.Read(t.Context(), m, llm.Request{}, 10); err != nil || !got.Truncated ||
+		strings.Contains(got.Text, "y") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -96,7 +96,8 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Name == "" || cfg.Model == "" {
 		return nil, errors.New("a model needs a name and the endpoint's name of the model")
 	}
-	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cmp.Or(cfg.BaseURL, provider.BaseURL(provider.Anthropic)), "/"), "/v1")
+	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cmp.Or(cfg.BaseURL, provider.BaseURL(provider.Anthropic)), "/"),
+		"/v1")
 	if strings.HasSuffix(cfg.BaseURL, "/messages") {
 		return nil, errors.New("the base_url must end before /v1/messages")
 	}
@@ -145,8 +146,9 @@ func (m *Model) Info() llm.Info {
 	f := m.known()
 	return llm.Info{
 		Name: m.cfg.Name, Provider: Provider, Model: m.cfg.Model, Note: m.cfg.Note,
-		ContextTokens: cmp.Or(m.cfg.ContextTokens, f.window), Vision: m.cfg.Able.Vision.Or(f.vision), NativeSearch: m.cfg.NativeSearch,
-		NoReasoning: m.cfg.Able.Reasoning == llm.No || f.thinking == thinkNever && m.cfg.Able.Reasoning != llm.Yes,
+		ContextTokens: cmp.Or(m.cfg.ContextTokens, f.window), Vision: m.cfg.Able.Vision.Or(f.vision),
+		NativeSearch: m.cfg.NativeSearch,
+		NoReasoning:  m.cfg.Able.Reasoning == llm.No || f.thinking == thinkNever && m.cfg.Able.Reasoning != llm.Yes,
 	}
 }
 
@@ -215,6 +217,7 @@ func (m *Model) post(w *endpoint.Watch, params sdk.MessageNewParams) (*http.Resp
 		w.Body(res)
 		return res, err
 	}
-	err := m.client.Post(w.Context(), "v1/messages", params, &response, option.WithJSONSet("stream", true), option.WithMiddleware(watched))
+	err := m.client.Post(w.Context(), "v1/messages", params, &response, option.WithJSONSet("stream", true),
+		option.WithMiddleware(watched))
 	return response, err
 }

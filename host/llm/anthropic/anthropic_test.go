@@ -194,9 +194,11 @@ func TestCancelEndsTheRequestAtOnce(t *testing.T) {
 
 func TestMistakesInTheConfiguration(t *testing.T) {
 	for base, says := range map[string]string{
-		"ftp://host": "http", "http://user:pw@host": "api_key", "http://host?key=x": "query", "http://host/v1/messages": "before /v1/messages",
+		"ftp://host": "http", "http://user:pw@host": "api_key", "http://host?key=x": "query",
+		"http://host/v1/messages": "before /v1/messages",
 	} {
-		if _, err := anthropic.New(anthropic.Config{Name: "n", Model: "m", BaseURL: base}); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := anthropic.New(anthropic.Config{Name: "n", Model: "m", BaseURL: base}); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", base, err)
 		}
 	}
@@ -241,7 +243,8 @@ func FuzzFacts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		facts.Store(&data)
 		model := newModel(t, server.URL, nil)
-		for range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
+		for range model.Stream(context.Background(),
+			llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
 		}
 		if n := model.Info().ContextTokens; n < 0 || n > 1<<31-1 {
 			t.Fatalf("a window of %d", n)
@@ -249,7 +252,8 @@ func FuzzFacts(f *testing.F) {
 		var body struct {
 			MaxTokens int64 `json:"max_tokens"`
 		}
-		if err := json.Unmarshal(*sent.Load(), &body); err != nil || body.MaxTokens < 1 || body.MaxTokens > anthropic.DefaultMaxOutput {
+		if err := json.Unmarshal(*sent.Load(), &body); err != nil || body.MaxTokens < 1 ||
+			body.MaxTokens > anthropic.DefaultMaxOutput {
 			t.Fatalf("asked for %d tokens, %v", body.MaxTokens, err)
 		}
 	})

@@ -79,7 +79,8 @@ func (m *Model) Prepare(ctx context.Context) error {
 	if m.known().asked {
 		return nil
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.cfg.BaseURL+"/v1/models/"+url.PathEscape(m.cfg.Model), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.cfg.BaseURL+"/v1/models/"+url.PathEscape(m.cfg.Model),
+		nil)
 	if err != nil {
 		return fmt.Errorf("ask what the model is able to: %w", err)
 	}

@@ -76,7 +76,8 @@ func (r refused) and(text string, sent sdk.MessageNewParams) refused {
 	match := tooMuchOutput.FindStringSubmatch(text)
 	switch {
 	case match != nil:
-		if limit, err := strconv.Atoi(match[1]); err == nil && limit > 0 && limit <= largestOutput && int64(limit) < sent.MaxTokens {
+		if limit, err := strconv.Atoi(match[1]); err == nil && limit > 0 && limit <= largestOutput &&
+			int64(limit) < sent.MaxTokens {
 			return r&(1<<outputShift-1) | refused(limit)<<outputShift
 		}
 	case strings.Contains(text, "thinking"):
@@ -111,5 +112,6 @@ func unwelcome(r *endpoint.Refusal) bool {
 		return true
 	}
 	return strings.Contains(text, "thinking") &&
-		slices.ContainsFunc([]string{"signature", "cannot be modified", "must start with", "expected `thinking`"}, func(words string) bool { return strings.Contains(text, words) })
+		slices.ContainsFunc([]string{"signature", "cannot be modified", "must start with", "expected `thinking`"},
+			func(words string) bool { return strings.Contains(text, words) })
 }

@@ -79,7 +79,8 @@ func (m *Model) maxOutput(req llm.Request, f facts) int {
 // sake. A model that thinks cannot be forced: it is offered nothing else then.
 func (m *Model) tools(p *sdk.MessageNewParams, req llm.Request, thinks bool) {
 	defs := req.Tools
-	search := m.cfg.NativeSearch && req.Choice != llm.ChoiceNone && req.Choice != llm.ChoiceRequired && !req.NoServerTools
+	search := m.cfg.NativeSearch && req.Choice != llm.ChoiceNone && req.Choice != llm.ChoiceRequired &&
+		!req.NoServerTools
 	switch {
 	case req.Choice == llm.ChoiceRequired && !thinks:
 		defs = slices.Concat(req.Tools, req.Withheld)
@@ -123,7 +124,10 @@ func (m *Model) tools(p *sdk.MessageNewParams, req llm.Request, thinks bool) {
 }
 
 func hasCalls(req llm.Request) bool {
-	return slices.ContainsFunc(req.Messages, func(msg llm.Message) bool { return len(msg.ToolCalls) > 0 || msg.Role == llm.RoleTool })
+	return slices.ContainsFunc(req.Messages, func(msg llm.Message) bool {
+		return len(msg.ToolCalls) > 0 ||
+			msg.Role == llm.RoleTool
+	})
 }
 
 // markedMessages is how many messages are marked: the last, up to which the next
@@ -194,7 +198,8 @@ func (m *Model) user(msg llm.Message, f facts) []sdk.ContentBlockParamUnion {
 	text, images := msg.ImagesUpTo(maxImageBytes).Seen()
 	var blocks []sdk.ContentBlockParamUnion
 	for _, image := range images {
-		blocks = append(blocks, sdk.NewImageBlockBase64(image.MediaType, base64.StdEncoding.EncodeToString(image.Image)))
+		blocks = append(blocks, sdk.NewImageBlockBase64(image.MediaType,
+			base64.StdEncoding.EncodeToString(image.Image)))
 	}
 	return append(blocks, texts(text)...)
 }
@@ -220,7 +225,8 @@ func result(msg llm.Message) sdk.ContentBlockParamUnion {
 func (m *Model) assistant(msg llm.Message) []sdk.ContentBlockParamUnion {
 	blocks := m.own(msg)
 	for _, call := range msg.ToolCalls {
-		blocks = append(blocks, sdk.NewToolUseBlock(callID(call.ID), llm.ArgumentsObject(call.Arguments), llm.CallName(call.Name)))
+		blocks = append(blocks, sdk.NewToolUseBlock(callID(call.ID), llm.ArgumentsObject(call.Arguments),
+			llm.CallName(call.Name)))
 	}
 	return blocks
 }

@@ -57,7 +57,8 @@ func (c *Catalog) adapter(m config.Model) (llm.Model, error) {
 	base := baseOf(m)
 	return k.make(m, base, common{
 		client: c.client(base), timeouts: timeouts, remember: c.memory(learnedKey(m)),
-		able: llm.Abilities{Tools: llm.Switch(m.NativeTools), Parallel: m.ParallelTools, Reasoning: m.Reasoning, Vision: m.Vision},
+		able: llm.Abilities{Tools: llm.Switch(m.NativeTools), Parallel: m.ParallelTools, Reasoning: m.Reasoning,
+			Vision: m.Vision},
 	})
 }
 

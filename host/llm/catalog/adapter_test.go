@@ -48,7 +48,8 @@ func TestEachProviderHasItsAdapter(t *testing.T) {
 			player := cassette.NewPlayer(tape)
 			server := httptest.NewServer(player)
 			defer server.Close()
-			c := open(t, catalog.Config{Models: []config.Model{{Name: "m", Provider: provider, BaseURL: server.URL, Model: "x", Tuning: config.Tuning{MaxOutputTokens: 77}}}})
+			c := open(t, catalog.Config{Models: []config.Model{{Name: "m", Provider: provider, BaseURL: server.URL,
+				Model: "x", Tuning: config.Tuning{MaxOutputTokens: 77}}}})
 			m, err := c.Get("m")
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +83,8 @@ func ollamaServer(t *testing.T) *httptest.Server {
 // TestAnOllamaThatIsFoundIsAskedAsOne: by its own API, which says the window.
 func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
 	server := ollamaServer(t)
-	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: provider.Ollama}}})
+	c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1",
+		Provider: provider.Ollama}}})
 	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,8 @@ func TestAnOllamaThatIsFoundIsAskedAsOne(t *testing.T) {
 	if got := said(t, m); got != "Hello." {
 		t.Errorf("said %q", got)
 	}
-	if info := m.Info(); info.Provider != "ollama" || info.ContextTokens != 4096 || !strings.Contains(info.Note, "Found on this machine") {
+	if info := m.Info(); info.Provider != "ollama" || info.ContextTokens != 4096 ||
+		!strings.Contains(info.Note, "Found on this machine") {
 		t.Errorf("%+v", info)
 	}
 }
@@ -104,7 +107,8 @@ func TestAnOllamaThatIsFoundIsAddedAsOne(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		server := ollamaServer(t)
 		models, closeStore := storage(t, filepath.Join(t.TempDir(), "bulkhead.db"))
-		c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: provider.Ollama}}})
+		c := open(t, catalog.Config{Storage: models, Probe: true,
+			Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL + "/v1", Provider: provider.Ollama}}})
 		if err := c.Refresh(t.Context(), anOperator); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +136,8 @@ func TestAnOllamaThatIsFoundIsAddedAsOne(t *testing.T) {
 
 // TestWhatAnEndpointRefusesOutlivesTheProcess: one refusal is enough.
 func TestWhatAnEndpointRefusesOutlivesTheProcess(t *testing.T) {
-	server, err := llmtest.Start(llmtest.Status(400, `{"error":{"message":"use max_completion_tokens"}}`), llmtest.Answer().Text("one"), llmtest.Answer().Text("two"))
+	server, err := llmtest.Start(llmtest.Status(400, `{"error":{"message":"use max_completion_tokens"}}`),
+		llmtest.Answer().Text("one"), llmtest.Answer().Text("two"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +200,8 @@ func TestWhatAnEndpointRefusesIsForgotten(t *testing.T) {
 		want   bool
 	}{
 		{"at first", first, keep, true}, {"once more", first, keep, false}, {"by another name", renamed, keep, true},
-		{"at another address", moved, keep, true}, {"the first again", first, keep, false}, {"after a test", first, llm.Forget, true},
+		{"at another address", moved, keep, true}, {"the first again", first, keep, false},
+		{"after a test", first, llm.Forget, true},
 	} {
 		if got := refused(tc.model, tc.before); got != tc.want {
 			t.Errorf("%s: refused %v, want %v", tc.name, got, tc.want)

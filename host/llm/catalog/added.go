@@ -111,7 +111,8 @@ func (c *Catalog) revive(value []byte) (addedModel, error) {
 		return addedModel{}, fmt.Errorf("read a stored model: %w", err)
 	}
 	m := config.Model{Name: s.Name, Provider: provider.Name(s.Provider), BaseURL: s.BaseURL, Model: s.Model,
-		APIKey: llm.NewKey(s.APIKey), ContextTokens: s.ContextTokens, NativeTools: config.NativeTools(s.NativeTools), Tuning: s.Tuning}
+		APIKey: llm.NewKey(s.APIKey), ContextTokens: s.ContextTokens, NativeTools: config.NativeTools(s.NativeTools),
+		Tuning: s.Tuning}
 	if slices.ContainsFunc(c.configured, func(o llm.Model) bool { return o.Info().Name == m.Name }) {
 		return addedModel{config: m}, ErrTaken
 	}
@@ -182,7 +183,8 @@ func (c *Catalog) Add(p identity.Principal, m config.Model) error {
 	if c.taken(a) {
 		return ErrTaken
 	}
-	data, err := json.Marshal(stored{m.Name, string(m.Provider), m.BaseURL, m.Model, m.APIKey.Reveal(), m.ContextTokens, string(m.NativeTools), m.Tuning})
+	data, err := json.Marshal(stored{m.Name, string(m.Provider), m.BaseURL, m.Model, m.APIKey.Reveal(), m.ContextTokens,
+		string(m.NativeTools), m.Tuning})
 	if err != nil {
 		return fmt.Errorf("encode a model: %w", err)
 	}
@@ -284,7 +286,8 @@ func checked(m config.Model) (config.Model, error) {
 	case m.Name == "":
 		return m, &MistakeError{"name", "Give the model a name; it is what a person picks."}
 	case len(m.Name) > maxNameBytes || strings.ContainsFunc(m.Name, unshown):
-		return m, &MistakeError{"name", fmt.Sprintf("The name may have %d bytes, and only what can be shown.", maxNameBytes)}
+		return m, &MistakeError{"name", fmt.Sprintf("The name may have %d bytes, and only what can be shown.",
+			maxNameBytes)}
 	case known.Builtin:
 		return m, &MistakeError{"provider", "The extractive model is built in; there is no need to add it."}
 	case m.BaseURL == "" && known.BaseURL == "" && known.Name != "":
@@ -292,10 +295,12 @@ func checked(m config.Model) (config.Model, error) {
 	case m.Model == "":
 		return m, &MistakeError{"model", "Say what the server calls the model, such as qwen3:8b."}
 	case m.ContextTokens < 0:
-		return m, &MistakeError{"context_tokens", "The context window is a number of tokens, or 0 where you do not know it."}
+		return m, &MistakeError{"context_tokens", "The context window is a number of tokens, or 0 where you do not " +
+			"know it."}
 	case strings.ContainsFunc(m.APIKey.Reveal(), unshown):
 		return m, &MistakeError{"api_key", "The key holds a character that no key has. Copy it once more."}
-	case !slices.Contains([]config.NativeTools{"", config.NativeToolsAuto, config.NativeToolsYes, config.NativeToolsNo}, m.NativeTools):
+	case !slices.Contains([]config.NativeTools{"", config.NativeToolsAuto, config.NativeToolsYes, config.NativeToolsNo},
+		m.NativeTools):
 		return m, &MistakeError{"native_tools", "The setting native_tools must be one of auto, yes, no."}
 	}
 	for _, mistake := range m.Tuning.Check(m.Provider) {

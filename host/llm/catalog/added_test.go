@@ -58,7 +58,8 @@ func TestAddedModelsOutliveTheProcess(t *testing.T) {
 		if text := fmt.Sprintf("%+v %#v", e, e); strings.Contains(text, "sk-hidden") {
 			t.Errorf("the key shows in %s", text)
 		}
-		if e.Name == "big" && (!e.HasKey || e.Origin != catalog.Added || e.BaseURL != "http://127.0.0.1:1/v1" || e.ContextTokens != 4096) {
+		if e.Name == "big" && (!e.HasKey || e.Origin != catalog.Added || e.BaseURL != "http://127.0.0.1:1/v1" ||
+			e.ContextTokens != 4096) {
 			t.Errorf("big is %+v", e)
 		}
 		if e.Name == "alt" && e.BaseURL != "http://127.0.0.1:11434" {
@@ -80,7 +81,8 @@ func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 	server := modelServer(t, "qwen3:8b", "other")
 	models, closeStore := storage(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	defer closeStore()
-	c := open(t, catalog.Config{Storage: models, Probe: true, Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL()}}})
+	c := open(t, catalog.Config{Storage: models, Probe: true,
+		Targets: []catalog.Target{{Kind: "Ollama", BaseURL: server.URL()}}})
 	if err := c.Refresh(t.Context(), anOperator); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,8 @@ func TestFoundModelGivesWayToTheOneAdded(t *testing.T) {
 func TestWhatIsNoModelIsRefusedInWords(t *testing.T) {
 	models, closeStore := storage(t, filepath.Join(t.TempDir(), "bulkhead.db"))
 	defer closeStore()
-	c := open(t, catalog.Config{Storage: models, Models: []config.Model{{Name: "file", Provider: provider.OpenAI, BaseURL: "http://127.0.0.1:1/v1", Model: "m"}}})
+	c := open(t, catalog.Config{Storage: models, Models: []config.Model{{Name: "file", Provider: provider.OpenAI,
+		BaseURL: "http://127.0.0.1:1/v1", Model: "m"}}})
 	for _, tc := range []struct {
 		m     config.Model
 		field string

@@ -29,13 +29,15 @@ const forever = 1000 * time.Hour
 
 // RoundTrip implements http.RoundTripper.
 func (a alive) RoundTrip(r *http.Request) (*http.Response, error) {
-	response := &http.Response{StatusCode: http.StatusNotFound, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody, Request: r}
+	response := &http.Response{StatusCode: http.StatusNotFound, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
+		Body: http.NoBody, Request: r}
 	if r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, "/api/show") {
 		return response, nil
 	}
 	httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
 	response.StatusCode = http.StatusOK
-	response.Header.Set("Content-Type", map[bool]string{true: "application/x-ndjson", false: "text/event-stream"}[strings.HasSuffix(r.URL.Path, "/api/chat")])
+	response.Header.Set("Content-Type", map[bool]string{true: "application/x-ndjson",
+		false: "text/event-stream"}[strings.HasSuffix(r.URL.Path, "/api/chat")])
 	read, write := io.Pipe()
 	response.Body = read
 	go a.write(r.Context(), write)
@@ -69,13 +71,18 @@ func (a alive) write(ctx context.Context, w *io.PipeWriter) {
 // for ever.
 func TestSignsOfLifeAreNoAnswer(t *testing.T) {
 	streams := map[string]alive{
-		"openai": {sign: ": PROCESSING\n\n", event: "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n",
+		"openai": {sign: ": PROCESSING\n\n", event: "data: " +
+			"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n",
 			end: "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"},
-		"responses": {sign: "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":1}\n\n", event: "data: {\"type\":\"response.output_text.delta\",\"delta\":\"x\"}\n\n",
-			end: "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n"},
-		"anthropic": {sign: "event: ping\ndata: {\"type\": \"ping\"}\n\n", event: "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"x\"}}\n\n",
+		"responses": {sign: "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":1}\n\n",
+			event: "data: {\"type\":\"response.output_text.delta\",\"delta\":\"x\"}\n\n",
+			end:   "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n"},
+		"anthropic": {sign: "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+			event: "event: content_block_start\ndata: " +
+				"{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"x\"}}\n\n",
 			end: "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
-		"ollama": {sign: "\n", event: "{\"message\":{\"content\":\"x\"}}\n", end: "{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n"},
+		"ollama": {sign: "\n", event: "{\"message\":{\"content\":\"x\"}}\n",
+			end: "{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n"},
 	}
 	for _, tc := range []struct {
 		name          string
@@ -92,7 +99,8 @@ func TestSignsOfLifeAreNoAnswer(t *testing.T) {
 					server := streams[provider]
 					server.before, server.after = tc.before, tc.after
 					model, err := open(t, catalog.Config{
-						Models: []config.Model{{Name: "m", Provider: a.provider, BaseURL: "http://model.test", Model: "x", Tuning: config.Tuning{API: a.api}}},
+						Models: []config.Model{{Name: "m", Provider: a.provider, BaseURL: "http://model.test",
+							Model: "x", Tuning: config.Tuning{API: a.api}}},
 						Client: func(string) *http.Client { return &http.Client{Transport: server} },
 					}).Get("m")
 					if err != nil {
@@ -106,7 +114,9 @@ func TestSignsOfLifeAreNoAnswer(t *testing.T) {
 						err = e
 					}
 					var failed *llm.Error
-					if tc.says == "" && err != nil || tc.says != "" && (!errors.As(err, &failed) || failed.Code != packet.CodeModelTimeout || !strings.Contains(failed.Message, tc.says)) {
+					if tc.says == "" && err != nil || tc.says != "" &&
+						(!errors.As(err, &failed) || failed.Code != packet.CodeModelTimeout ||
+							!strings.Contains(failed.Message, tc.says)) {
 						t.Errorf("got %v", err)
 					}
 					if text != tc.text {

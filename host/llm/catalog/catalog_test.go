@@ -127,10 +127,12 @@ func TestModelsOnThisMachineAreFound(t *testing.T) {
 	ollama := modelServer(t, "qwen3:8b", "nomic-embed-text", "shared", "bad\nname", "")
 	llama := modelServer(t, "/models/gemma.gguf", "shared")
 	c := open(t, catalog.Config{
-		Models: []config.Model{{Name: "mine", Provider: provider.Ollama, Model: "configured", BaseURL: strings.TrimSuffix(ollama.URL(), "/v1")}},
-		Probe:  true,
+		Models: []config.Model{{Name: "mine", Provider: provider.Ollama, Model: "configured",
+			BaseURL: strings.TrimSuffix(ollama.URL(), "/v1")}},
+		Probe: true,
 		Targets: []catalog.Target{
-			{Kind: "Ollama", BaseURL: ollama.URL()}, {Kind: "llama.cpp", BaseURL: llama.URL()}, {Kind: "none", BaseURL: nothing},
+			{Kind: "Ollama", BaseURL: ollama.URL()}, {Kind: "llama.cpp", BaseURL: llama.URL()},
+			{Kind: "none", BaseURL: nothing},
 		},
 	})
 	if err := c.Refresh(t.Context(), anOperator); err != nil {
@@ -171,7 +173,8 @@ func TestAFoundModelAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := ""
-	for ev, err := range m.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}) {
+	for ev, err := range m.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser,
+		Text: "hello"}}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,15 +199,19 @@ func TestProbeCanBeTurnedOff(t *testing.T) {
 func TestOddRepliesOfAProbeAreNoModels(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"a web page": func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) },
-		"a redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
-		"not there":  http.NotFound,
-		"an error":   func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"error":"x"}`)) },
-		"cut":        func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere",
+				http.StatusFound)
+		},
+		"not there": http.NotFound,
+		"an error":  func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"error":"x"}`)) },
+		"cut":       func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(handler)
 			defer server.Close()
-			c := open(t, catalog.Config{Probe: true, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
+			c := open(t, catalog.Config{Probe: true,
+				Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
 			if err := c.Refresh(t.Context(), anOperator); err != nil || names(c) != "extractive" {
 				t.Errorf("%v, models %s", err, names(c))
 			}
@@ -213,9 +220,13 @@ func TestOddRepliesOfAProbeAreNoModels(t *testing.T) {
 }
 
 func TestASilentServerDelaysNoOne(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		<-r.Context().Done()
+	}))
 	defer server.Close()
-	c := open(t, catalog.Config{Probe: true, ProbeTimeout: 50 * time.Millisecond, Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
+	c := open(t, catalog.Config{Probe: true, ProbeTimeout: 50 * time.Millisecond,
+		Targets: []catalog.Target{{Kind: "x", BaseURL: server.URL + "/v1"}}})
 	if err := c.Refresh(t.Context(), anOperator); err != nil || names(c) != "extractive" {
 		t.Errorf("%v, models %s", err, names(c))
 	}
@@ -236,7 +247,10 @@ func TestConfiguredModels(t *testing.T) {
 		return []config.Model{m}
 	}
 	for says, models := range map[string][]config.Model{
-		"before /v1/messages":     mend(func(m *config.Model) { m.Provider, m.BaseURL = provider.Anthropic, "http://h/v1/messages" }),
+		"before /v1/messages": mend(func(m *config.Model) {
+			m.Provider, m.BaseURL = provider.Anthropic,
+				"http://h/v1/messages"
+		}),
 		"no provider":             mend(func(m *config.Model) { m.Provider = "other" }),
 		"api_key":                 mend(func(m *config.Model) { m.BaseURL = "http://u:p@host/v1" }),
 		"belongs to the built-in": mend(func(m *config.Model) { m.Name = "extractive" }),

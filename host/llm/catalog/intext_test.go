@@ -15,7 +15,8 @@ import (
 func TestAModelWithoutNativeToolsIsToldOfThemInThePrompt(t *testing.T) {
 	server := modelServer(t, "m")
 	server.Add(llmtest.Answer().Text("ok"))
-	c := open(t, catalog.Config{Models: []config.Model{{Name: "plain", Provider: provider.OpenAI, BaseURL: server.URL(), Model: "m", NativeTools: config.NativeToolsNo}}})
+	c := open(t, catalog.Config{Models: []config.Model{{Name: "plain", Provider: provider.OpenAI, BaseURL: server.URL(),
+		Model: "m", NativeTools: config.NativeToolsNo}}})
 	m, err := c.Get("plain")
 	if err != nil {
 		t.Fatal(err)

@@ -131,7 +131,8 @@ func parseList(data []byte) ([]string, error) {
 }
 
 func usable(name string) bool {
-	if strings.TrimSpace(name) == "" || len(name) > maxNameBytes || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if strings.TrimSpace(name) == "" || len(name) > maxNameBytes ||
+		strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return false
 	}
 	lower := strings.ToLower(name)
@@ -182,7 +183,8 @@ func (c *Catalog) found(target Target, k, name, model string) (probed, error) {
 	}
 	address := strings.TrimPrefix(key(target.BaseURL, ""), "//")
 	c.cfg.Logger.Info("found a model", "model", name, "at", address)
-	m, err := c.adapter(config.Model{Name: name, Provider: cmp.Or(target.Provider, provider.OpenAI), BaseURL: target.BaseURL, Model: model})
+	m, err := c.adapter(config.Model{Name: name, Provider: cmp.Or(target.Provider, provider.OpenAI),
+		BaseURL: target.BaseURL, Model: model})
 	if err != nil {
 		return probed{}, err
 	}

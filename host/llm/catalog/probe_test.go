@@ -23,7 +23,8 @@ func FuzzParseList(f *testing.F) {
 }
 
 func TestKeyKnowsThisMachine(t *testing.T) {
-	if key("http://localhost:1/v1", "m") != key("http://127.0.0.1:1/v1", "m") || key("http://localhost:1/v1", "m") == key("http://localhost:2/v1", "m") {
+	if key("http://localhost:1/v1", "m") != key("http://127.0.0.1:1/v1", "m") ||
+		key("http://localhost:1/v1", "m") == key("http://localhost:2/v1", "m") {
 		t.Error("the names of this machine do not count as one")
 	}
 }

@@ -66,10 +66,12 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		io.WriteString(w, "{\"message\":{\"content\":\"yes\"},\"done\":true,\"done_reason\":\"stop\"}\n")
 	case path == "/v1/messages":
-		if refuse(strings.Contains(string(body), `"adaptive"`), `thinking.type: adaptive thinking is not supported on this model`) {
+		if refuse(strings.Contains(string(body), `"adaptive"`),
+			`thinking.type: adaptive thinking is not supported on this model`) {
 			return
 		}
-		if refuse(strings.Contains(string(body), `"max_tokens":16000`), `max_tokens: 16000 > 4096, which is the maximum allowed number of output tokens for x`) {
+		if refuse(strings.Contains(string(body), `"max_tokens":16000`),
+			`max_tokens: 16000 > 4096, which is the maximum allowed number of output tokens for x`) {
 			return
 		}
 		io.WriteString(w, "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"yes\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n")
@@ -77,7 +79,8 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if refuse(strings.Contains(string(body), `"include"`), `Encrypted content is not supported with this model.`) {
 			return
 		}
-		io.WriteString(w, "data: {\"type\":\"response.output_text.delta\",\"delta\":\"yes\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n")
+		io.WriteString(w, "data: {\"type\":\"response.output_text.delta\",\"delta\":\"yes\"}\n\ndata: "+
+			"{\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n")
 	default:
 		if refuse(strings.Contains(string(body), `"stream_options"`), `unknown field stream_options`) {
 			return

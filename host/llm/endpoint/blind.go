@@ -6,7 +6,8 @@ import "strings"
 // wrong with the one that was sent.
 var (
 	blindWords = []string{"support", "multimodal", "vision", "missing data required for image"}
-	faultWords = []string{"format", "media type", "media_type", "mime", "exceed", "too large", "too many", "size", "dimension", "decode", "base64", "corrupt", "could not process"}
+	faultWords = []string{"format", "media type", "media_type", "mime", "exceed", "too large", "too many", "size",
+		"dimension", "decode", "base64", "corrupt", "could not process"}
 )
 
 // IsBlind tells whether a server's refusal, in lower case, says that the model sees no

@@ -106,7 +106,8 @@ func New(cfg Config) (*Endpoint, error) {
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	return &Endpoint{cfg: cfg, address: at, http: httpClient(cfg.HTTPClient, cfg.BaseURL), owned: cfg.HTTPClient == nil}, nil
+	return &Endpoint{cfg: cfg, address: at, http: httpClient(cfg.HTTPClient, cfg.BaseURL),
+		owned: cfg.HTTPClient == nil}, nil
 }
 
 // Address is host:port.

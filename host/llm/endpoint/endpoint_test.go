@@ -59,7 +59,8 @@ func TestAConnectionThatNeverComesIsToldApart(t *testing.T) {
 	defer watch.Stop()
 	_, err = e.Send(watch, get(e, "http://127.0.0.1:1"))
 	var got *llm.Error
-	if !errors.As(err, &got) || got.Code != packet.CodeModelUnreachable || !strings.Contains(got.Message, "No connection to 127.0.0.1:1") || !got.Retryable {
+	if !errors.As(err, &got) || got.Code != packet.CodeModelUnreachable ||
+		!strings.Contains(got.Message, "No connection to 127.0.0.1:1") || !got.Retryable {
 		t.Errorf("got %v", err)
 	}
 }
@@ -68,8 +69,9 @@ func TestAConnectionThatNeverComesIsToldApart(t *testing.T) {
 // is wanted, however long the question takes to be written.
 func TestWhatTheHostItselfDoesIsNoTimeOfTheEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m", HTTPClient: &http.Client{Transport: busy{}},
-			Timeouts: endpoint.Timeouts{Connect: time.Second, FirstToken: time.Second}})
+		e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m",
+			HTTPClient: &http.Client{Transport: busy{}},
+			Timeouts:   endpoint.Timeouts{Connect: time.Second, FirstToken: time.Second}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,13 +120,15 @@ type busy struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (busy) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"9"}}, Body: http.NoBody, Request: r}, nil
+	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"9"}},
+		Body: http.NoBody, Request: r}, nil
 }
 
 // TestStopEndsAWaitBetweenAttemptsAtOnce: on the real wait, by the test's clock.
 func TestStopEndsAWaitBetweenAttemptsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m", HTTPClient: &http.Client{Transport: busy{}}})
+		e, err := endpoint.New(endpoint.Config{BaseURL: "http://127.0.0.1:1", Model: "m",
+			HTTPClient: &http.Client{Transport: busy{}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,11 +159,13 @@ func FuzzRefusal(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, status int, data []byte) {
-		for _, got := range []*llm.Error{e.Refused(endpoint.NewRefusal(status, data)), e.Inside(endpoint.NewRefusal(status, data))} {
+		for _, got := range []*llm.Error{e.Refused(endpoint.NewRefusal(status, data)),
+			e.Inside(endpoint.NewRefusal(status, data))} {
 			if _, listed := packet.Codes[got.Code]; !listed {
 				t.Errorf("code %q", got.Code)
 			}
-			if strings.Contains(got.Message+got.Error(), testKey) || strings.ContainsAny(got.Message, "\n\r\x00") || got.Message == "" {
+			if strings.Contains(got.Message+got.Error(), testKey) || strings.ContainsAny(got.Message, "\n\r\x00") ||
+				got.Message == "" {
 				t.Errorf("message %q, for the log %q", got.Message, got.Error())
 			}
 		}

@@ -51,9 +51,11 @@ func networkFault(err error) fault {
 	case errors.As(err, &record), errors.As(err, &cert), errors.As(err, &authority), errors.As(err, &alert),
 		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return faultTLS
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
+		errors.Is(err, syscall.ENETUNREACH):
 		return faultRefused
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF):
 		return faultReset
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return faultTimeout
@@ -78,23 +80,31 @@ func (e *Endpoint) failure(err error) error {
 	case errors.Is(err, errNoConnection), networkFault(err) == faultNoConnection:
 		return e.Fail(packet.CodeModelUnreachable, fmt.Sprintf("No connection to %s could be made in time.", at), err)
 	case errors.Is(err, errNoFirstToken):
-		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s did not begin to answer within %s.", at, e.cfg.Timeouts.FirstToken), err)
+		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s did not begin to answer within %s.", at,
+			e.cfg.Timeouts.FirstToken), err)
 	case errors.Is(err, errIdle):
-		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s stopped sending in the middle of the answer. What arrived is saved.", at), err)
+		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s stopped sending in the middle of the answer. What "+
+			"arrived is saved.", at), err)
 	case errors.Is(err, errMute):
-		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s kept the connection open and wrote nothing for %s. What arrived is saved.", at, e.cfg.Timeouts.mute()), err)
+		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s kept the connection open and wrote nothing for %s. "+
+			"What arrived is saved.", at, e.cfg.Timeouts.mute()), err)
 	case errors.Is(err, errTooLarge):
-		return e.Fail(packet.CodeModelBadResponse, fmt.Sprintf("%s sent a line that is too large to be part of an answer.", at), err)
+		return e.Fail(packet.CodeModelBadResponse,
+			fmt.Sprintf("%s sent a line that is too large to be part of an answer.", at), err)
 	}
 	switch networkFault(err) {
 	case faultRefused:
-		return e.Fail(packet.CodeModelUnreachable, fmt.Sprintf("Nothing answers at %s. Is the model server running?", at), err)
+		return e.Fail(packet.CodeModelUnreachable,
+			fmt.Sprintf("Nothing answers at %s. Is the model server running?", at), err)
 	case faultReset:
 		return e.Fail(packet.CodeModelUnreachable, fmt.Sprintf("%s closed the connection without an answer.", at), err)
 	case faultDNS:
-		return e.Fail(packet.CodeModelUnreachable, fmt.Sprintf("The name of the model server %s could not be resolved.", at), err)
+		return e.Fail(packet.CodeModelUnreachable,
+			fmt.Sprintf("The name of the model server %s could not be resolved.", at), err)
 	case faultTLS:
-		return e.Fail(packet.CodeModelUnreachable, fmt.Sprintf("No secure connection to %s could be made. Check its certificate, and http or https in base_url.", at), err)
+		return e.Fail(packet.CodeModelUnreachable,
+			fmt.Sprintf("No secure connection to %s could be made. Check its certificate, and http or https in "+
+				"base_url.", at), err)
 	case faultTimeout:
 		return e.Fail(packet.CodeModelTimeout, fmt.Sprintf("%s did not answer in time.", at), err)
 	}
@@ -148,26 +158,31 @@ func (e *Endpoint) judge(r *Refusal) (packet.Code, string) {
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
 		return packet.CodeModelAuth, e.locked(r.Status)
 	case r.Status == http.StatusNotFound:
-		return packet.CodeModelNotFound, fmt.Sprintf("%s does not have the model %s, or base_url does not lead to its API.%s", at, e.cfg.Model, r.said())
+		return packet.CodeModelNotFound, fmt.Sprintf("%s does not have the model %s, or base_url does not lead to "+
+			"its API.%s", at, e.cfg.Model, r.said())
 	case r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented:
 		return packet.CodeModelNotFound, fmt.Sprintf("%s takes no questions there. Does base_url lead to its API?", at)
 	case r.quota():
 		return packet.CodeModelRateLimited, fmt.Sprintf("The account at %s has no budget left.%s", at, r.said())
 	case r.Status == http.StatusTooManyRequests:
 		if wait, stated := e.retryAfter(r.retryAfter); stated && wait > maxRetryAfter {
-			return packet.CodeModelRateLimited, fmt.Sprintf("%s asks to wait %s before the next request.", at, wait.Round(time.Second))
+			return packet.CodeModelRateLimited, fmt.Sprintf("%s asks to wait %s before the next request.", at,
+				wait.Round(time.Second))
 		}
 		return packet.CodeModelRateLimited, fmt.Sprintf("%s asks to slow down. Wait a little, then retry.", at)
 	case r.Status == http.StatusRequestTimeout || r.Status == http.StatusGatewayTimeout:
 		return packet.CodeModelTimeout, fmt.Sprintf("%s did not answer in time.", at)
 	case r.Status == statusOverloaded:
-		return packet.CodeModelRateLimited, fmt.Sprintf("%s has no room for this request right now. Wait a little, then retry.", at)
+		return packet.CodeModelRateLimited, fmt.Sprintf("%s has no room for this request right now. Wait a little, "+
+			"then retry.", at)
 	case r.Status >= 500:
-		return packet.CodeModelFailed, fmt.Sprintf("%s reported a fault of its own (status %d). Your message is saved.", at, r.Status)
+		return packet.CodeModelFailed, fmt.Sprintf("%s reported a fault of its own (status %d). Your message is saved.",
+			at, r.Status)
 	case r.Status >= 400:
 		return packet.CodeModelRejected, fmt.Sprintf("%s refused the request.%s", at, r.said())
 	case r.Status >= 300:
-		return packet.CodeModelRejected, fmt.Sprintf("%s redirects to another address, which is not followed. Put the final address in base_url.", at)
+		return packet.CodeModelRejected, fmt.Sprintf("%s redirects to another address, which is not followed. Put "+
+			"the final address in base_url.", at)
 	case r.Message != "":
 		return packet.CodeModelFailed, fmt.Sprintf("%s reported a fault of its own.%s", at, r.said())
 	}
@@ -180,7 +195,8 @@ func (e *Endpoint) locked(status int) string {
 	case e.cfg.APIKey.IsZero():
 		return fmt.Sprintf("%s wants a key, and this model has none. Set its api_key.", e.address)
 	case status == http.StatusForbidden:
-		return fmt.Sprintf("%s took the key and does not let it use %s. Check what the key may do.", e.address, e.cfg.Model)
+		return fmt.Sprintf("%s took the key and does not let it use %s. Check what the key may do.", e.address,
+			e.cfg.Model)
 	}
 	return fmt.Sprintf("%s refused the key. Check the key of this model.", e.address)
 }
@@ -197,19 +213,23 @@ func (e *Endpoint) Broken(w *Watch, err error) error {
 	case errors.As(err, &syntax), errors.As(err, &kind):
 		return e.Unreadable(err)
 	case networkFault(err) != faultNone:
-		return e.Fail(packet.CodeModelInterrupted, fmt.Sprintf("The connection to %s broke in the middle of the answer. What arrived is saved.", e.address), err)
+		return e.Fail(packet.CodeModelInterrupted,
+			fmt.Sprintf("The connection to %s broke in the middle of the answer. What arrived is saved.", e.address),
+			err)
 	}
 	return e.failure(err)
 }
 
 // Unreadable is the error for an answer that is not of the provider's format.
 func (e *Endpoint) Unreadable(cause error) *llm.Error {
-	return e.Fail(packet.CodeModelBadResponse, fmt.Sprintf("%s sent something in its answer that could not be read.", e.address), cause)
+	return e.Fail(packet.CodeModelBadResponse, fmt.Sprintf("%s sent something in its answer that could not be read.",
+		e.address), cause)
 }
 
 // CutOff is the error for a stream that ended before the answer was complete.
 func (e *Endpoint) CutOff() *llm.Error {
-	return e.Fail(packet.CodeModelInterrupted, fmt.Sprintf("The answer from %s broke off. What arrived is saved.", e.address), nil)
+	return e.Fail(packet.CodeModelInterrupted, fmt.Sprintf("The answer from %s broke off. What arrived is saved.",
+		e.address), nil)
 }
 
 // Inside maps an error object in the stream. Its code, where it is a number,
@@ -235,7 +255,8 @@ func statusOf(name string) int {
 		status int
 	}{
 		{"rate_limit", http.StatusTooManyRequests}, {"overloaded", statusOverloaded},
-		{"authentication", http.StatusUnauthorized}, {"permission", http.StatusForbidden}, {"billing", http.StatusPaymentRequired},
+		{"authentication", http.StatusUnauthorized}, {"permission", http.StatusForbidden},
+		{"billing", http.StatusPaymentRequired},
 		{"timeout", http.StatusGatewayTimeout}, {"request_too_large", http.StatusRequestEntityTooLarge},
 		{"not_found", http.StatusNotFound}, {"invalid_request", http.StatusBadRequest},
 	} {

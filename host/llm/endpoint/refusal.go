@@ -115,7 +115,8 @@ func (r *Refusal) said() string {
 
 // busy tells whether waiting may mend it.
 func (r *Refusal) busy() bool {
-	return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable || r.Status == statusOverloaded
+	return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable ||
+		r.Status == statusOverloaded
 }
 
 // quota tells whether the refusal is about money, which waiting does not mend.
@@ -126,7 +127,8 @@ func (r *Refusal) quota() bool {
 // tooLongWords are how servers say that the prompt does not fit.
 var tooLongWords = []string{
 	"context_length_exceeded", "context length", "maximum context", "context window", "context size",
-	"prompt is too long", "input is too long", "too many tokens", "exceed_context_size", "context limit", "max_new_tokens` must be",
+	"prompt is too long", "input is too long", "too many tokens", "exceed_context_size", "context limit",
+	"max_new_tokens` must be",
 	"exceeds the maximum number of tokens", "input length exceeds", "please reduce the length of the messages",
 }
 

@@ -165,7 +165,8 @@ func (w *Watch) silence(err error) error {
 		return err
 	}
 	cause := context.Cause(w.ctx)
-	if errors.Is(cause, errNoConnection) || errors.Is(cause, errNoFirstToken) || errors.Is(cause, errIdle) || errors.Is(cause, errMute) {
+	if errors.Is(cause, errNoConnection) || errors.Is(cause, errNoFirstToken) || errors.Is(cause, errIdle) ||
+		errors.Is(cause, errMute) {
 		return cause
 	}
 	return err

@@ -27,7 +27,8 @@ func (t *turn) answer() string {
 		return t.quote(f)
 	}
 	if f.searched {
-		return fmt.Sprintf("I found nothing about “%s” in the documents. Try other words, or add a document that covers it.", t.subject())
+		return fmt.Sprintf("I found nothing about “%s” in the documents. Try other words, or add a document that "+
+			"covers it.", t.subject())
 	}
 	if len(f.said) > 0 {
 		return t.report(f)
@@ -147,7 +148,8 @@ func (c *corpus) source(u unit) string {
 // stand together.
 func (c *corpus) bullet(chosen []unit, i int) string {
 	ordered := func(j int) bool {
-		return j >= 0 && j < len(chosen) && chosen[j].passage == chosen[i].passage && c.blocks[chosen[j].passage][chosen[j].block].ordered
+		return j >= 0 && j < len(chosen) && chosen[j].passage == chosen[i].passage &&
+			c.blocks[chosen[j].passage][chosen[j].block].ordered
 	}
 	if !ordered(i) || !ordered(i-1) && !ordered(i+1) {
 		return "- "

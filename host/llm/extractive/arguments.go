@@ -60,7 +60,8 @@ func fitObject(s schema, m material, depth int) map[string]any {
 
 // textProperty is the property that most likely takes what the person said.
 func textProperty(s schema) string {
-	for _, name := range []string{"queries", "query", "q", "urls", "url", "text", "content", "memory", "question", "input"} {
+	for _, name := range []string{"queries", "query", "q", "urls", "url", "text", "content", "memory", "question",
+		"input"} {
 		if _, ok := s.Properties[name]; ok {
 			return name
 		}

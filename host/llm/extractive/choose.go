@@ -61,7 +61,8 @@ func (c *corpus) opening() []unit {
 
 // isDefinition tells whether a unit says what the asked thing is.
 func (c *corpus) isDefinition(u unit) bool {
-	return u.form == formParagraph && asksWhat.MatchString(c.question) && defines.MatchString(u.text) && c.earlyTerm(u.text)
+	return u.form == formParagraph && asksWhat.MatchString(c.question) && defines.MatchString(u.text) &&
+		c.earlyTerm(u.text)
 }
 
 // continued is a unit with what its document goes on to say of the same thing:
@@ -181,7 +182,8 @@ var pointsBack = regexp.MustCompile(`^(?:It|Its|They|Their|This|That|These|Those
 // complete adds what a chosen unit needs to be understood, and what it leads to.
 func (c *corpus) complete(chosen []unit) []unit {
 	for i, u := range slices.Clone(chosen) {
-		for s := u.sentence; s > 0 && s > u.sentence-2 && u.form == formParagraph && pointsBack.MatchString(c.textAt(u, s)); s-- {
+		for s := u.sentence; s > 0 && s > u.sentence-2 && u.form == formParagraph &&
+			pointsBack.MatchString(c.textAt(u, s)); s-- {
 			chosen = c.add(chosen, u.passage, u.block, s-1)
 		}
 		if i < 2 {
@@ -251,7 +253,8 @@ func (c *corpus) order(chosen []unit) []unit {
 		}
 	}
 	slices.SortStableFunc(chosen, func(a, b unit) int {
-		return cmp.Or(cmp.Compare(rank[a.passage], rank[b.passage]), cmp.Compare(a.block, b.block), cmp.Compare(a.sentence, b.sentence))
+		return cmp.Or(cmp.Compare(rank[a.passage], rank[b.passage]), cmp.Compare(a.block, b.block),
+			cmp.Compare(a.sentence, b.sentence))
 	})
 	return chosen
 }

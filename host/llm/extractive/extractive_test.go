@@ -54,7 +54,8 @@ func searched(t *testing.T, question string, passages []passage) llm.Request {
 	t.Helper()
 	list := []map[string]any{}
 	for _, p := range passages {
-		list = append(list, map[string]any{"ref": p.Ref, "title": p.Title, "section": p.Section, "source": "knowledge", "content": p.Content})
+		list = append(list, map[string]any{"ref": p.Ref, "title": p.Title, "section": p.Section, "source": "knowledge",
+			"content": p.Content})
 	}
 	text, err := json.Marshal(map[string]any{"results": list})
 	if err != nil {
@@ -75,12 +76,17 @@ func TestAnswersFromRealDocuments(t *testing.T) {
 		// says must all stand in the answer, in this order; never must not.
 		says, never []string
 	}{
-		{"How do I declare a capability?", []string{"The manifest declares the capabilities the plugin wants", "[1]"}, []string{"Open the link, ask"}},
-		{"What is a plugin?", []string{"A plugin is **one `.wasm` file**. [2]", "It may offer several tools. [2]"}, nil},
+		{"How do I declare a capability?", []string{"The manifest declares the capabilities the plugin wants", "[1]"},
+			[]string{"Open the link, ask"}},
+		{"What is a plugin?", []string{"A plugin is **one `.wasm` file**. [2]", "It may offer several tools. [2]"},
+			nil},
 		{"What is Bulkhead?", []string{"Bulkhead is an agent host", "[3]"}, nil},
-		{"How do I add a model?", []string{"Models are configured, not compiled in. [3]", "```yaml", "base_url:", "default_model: local\n```"}, nil},
-		{"Add a provider", []string{"1. `host/llm/NAME`", "2. `host/config`", "3. `host/llm/catalog`", "4. Tests", "[1]"}, nil},
-		{"What does the manifest look like?", []string{"JSON in the custom section `bulkhead.manifest`", "[2]", "```json", `"manifest":1`}, nil},
+		{"How do I add a model?", []string{"Models are configured, not compiled in. [3]", "```yaml", "base_url:",
+			"default_model: local\n```"}, nil},
+		{"Add a provider", []string{"1. `host/llm/NAME`", "2. `host/config`", "3. `host/llm/catalog`", "4. Tests",
+			"[1]"}, nil},
+		{"What does the manifest look like?", []string{"JSON in the custom section `bulkhead.manifest`", "[2]",
+			"```json", `"manifest":1`}, nil},
 		{"How do I start it?", []string{"You need git, Go", "```sh", "[3]"}, nil},
 		{"Does it work without internet?", []string{"also without internet. [3]"}, nil},
 		{"Which command adds documents?", []string{"- `knowledge add PATH", "[3]"}, nil},
@@ -118,7 +124,8 @@ func TestEachClaimIsQuotedAndCited(t *testing.T) {
 	all := documents(t)
 	code := regexp.MustCompile("(?s)(\n*From “[^”]*” \\[\\d\\]:)?\n*```.*?```")
 	cited := regexp.MustCompile(`(?s)^(.*?) \[(\d)\]`)
-	for _, question := range []string{"What is a plugin?", "How are labels computed?", "Which capabilities are there?", "How do I build and test?", "What does a call cost?"} {
+	for _, question := range []string{"What is a plugin?", "How are labels computed?", "Which capabilities are there?",
+		"How do I build and test?", "What does a call cost?"} {
 		text := code.ReplaceAllString(ask(t, searched(t, question, find(question, all))).text, "")
 		if _, quoted, found := strings.Cut(text, "passage:\n\n"); found {
 			text = quoted
@@ -131,7 +138,9 @@ func TestEachClaimIsQuotedAndCited(t *testing.T) {
 			text = text[len(m[0]):]
 			claim := strings.Join(terms(strings.TrimLeft(m[1], "-1234567890. \n")), " ")
 			if !slices.ContainsFunc(all, func(p passage) bool {
-				return string('0'+rune(p.Ref)) == m[2] && strings.Contains(strings.Join(terms(plain(p.Content)), " "), strings.TrimSpace(strings.TrimSuffix(claim, ".")))
+				return string('0'+rune(p.Ref)) == m[2] &&
+					strings.Contains(strings.Join(terms(plain(p.Content)), " "),
+						strings.TrimSpace(strings.TrimSuffix(claim, ".")))
 			}) {
 				t.Errorf("%s: %q is not in document %s", question, m[1], m[2])
 			}
@@ -149,7 +158,8 @@ func TestSearchesBeforeItAnswers(t *testing.T) {
 	}
 	for question, args := range cases {
 		s := ask(t, llm.Request{Messages: []llm.Message{user(question)}, Tools: []llm.ToolDef{searchTool}})
-		if len(s.calls) != 1 || s.calls[0].Name != toolSearch || s.calls[0].Arguments != args || s.finish != llm.FinishToolCalls {
+		if len(s.calls) != 1 || s.calls[0].Name != toolSearch || s.calls[0].Arguments != args ||
+			s.finish != llm.FinishToolCalls {
 			t.Errorf("%q: %+v", question, s)
 		}
 	}
@@ -157,7 +167,8 @@ func TestSearchesBeforeItAnswers(t *testing.T) {
 
 func TestFollowUpWithoutAWordOfItsOwnAsksTheQuestionBefore(t *testing.T) {
 	s := ask(t, llm.Request{Tools: []llm.ToolDef{searchTool}, Messages: []llm.Message{
-		user("How do I declare a capability?"), {Role: llm.RoleAssistant, Text: "In the manifest."}, user("Tell me more"),
+		user("How do I declare a capability?"), {Role: llm.RoleAssistant, Text: "In the manifest."},
+		user("Tell me more"),
 	}})
 	if len(s.calls) != 1 || s.calls[0].Arguments != `{"queries":["declare capability"]}` {
 		t.Errorf("%+v", s)
@@ -178,7 +189,8 @@ func TestSmallTalkIsNotSearched(t *testing.T) {
 
 func TestWithoutToolsItSaysWhatItIs(t *testing.T) {
 	s := ask(t, llm.Request{Messages: []llm.Message{user("How do I declare a capability?")}, Choice: llm.ChoiceNone})
-	if !strings.Contains(s.text, "no language model") || !strings.Contains(s.text, "no search tool") || len(s.calls) > 0 {
+	if !strings.Contains(s.text, "no language model") || !strings.Contains(s.text, "no search tool") ||
+		len(s.calls) > 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -188,9 +200,11 @@ func TestNothingFoundIsSaidPlainly(t *testing.T) {
 	if s := ask(t, req); !strings.HasPrefix(s.text, "I found nothing about “tall Eiffel tower” in the documents.") {
 		t.Error(s.text)
 	}
-	req = searched(t, "How tall is the Eiffel tower?", []passage{{Ref: 4, Title: "Bread", Content: "Knead the dough for ten minutes."}})
+	req = searched(t, "How tall is the Eiffel tower?",
+		[]passage{{Ref: 4, Title: "Bread", Content: "Knead the dough for ten minutes."}})
 	s := ask(t, req)
-	if !strings.HasPrefix(s.text, "I found nothing that answers") || !strings.Contains(s.text, "Knead the dough for ten minutes. [4]") {
+	if !strings.HasPrefix(s.text, "I found nothing that answers") ||
+		!strings.Contains(s.text, "Knead the dough for ten minutes. [4]") {
 		t.Error(s.text)
 	}
 }
@@ -212,9 +226,11 @@ func TestCallsOtherToolsOnlyWhenOffered(t *testing.T) {
 		name     string
 		args     string
 	}{
-		{"Summarise https://example.org/a, and https://example.org/b.", []llm.ToolDef{searchTool, open}, toolOpenURL, `{"urls":["https://example.org/a","https://example.org/b"]}`},
+		{"Summarise https://example.org/a, and https://example.org/b.", []llm.ToolDef{searchTool, open}, toolOpenURL,
+			`{"urls":["https://example.org/a","https://example.org/b"]}`},
 		{"Summarise https://example.org/a", []llm.ToolDef{searchTool}, toolSearch, ""},
-		{"Remember that I like short answers.", []llm.ToolDef{searchTool, remember}, "add_memory", `{"kind":"fact","memory":"I like short answers."}`},
+		{"Remember that I like short answers.", []llm.ToolDef{searchTool, remember}, "add_memory",
+			`{"kind":"fact","memory":"I like short answers."}`},
 		{"Remember that I like short answers.", []llm.ToolDef{searchTool}, toolSearch, ""},
 		{"Remember what I said?", []llm.ToolDef{searchTool, remember}, toolSearch, ""},
 	}
@@ -230,7 +246,8 @@ func TestRequiredMeansACallThatFits(t *testing.T) {
 	def := llm.ToolDef{Name: "plan", Parameters: json.RawMessage(`{"type":"object","required":["goal","steps","when","deep","mode","nested"],"properties":{
 		"goal":{"type":"string"},"steps":{"type":"array","items":{"type":"object","required":["url"],"properties":{"url":{"type":"string","format":"uri"}}}},
 		"when":{"type":["null","integer"],"minimum":3},"deep":{"type":"boolean"},"mode":{"enum":["fast","slow"]},"nested":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`)}
-	s := ask(t, llm.Request{Messages: []llm.Message{user("hello")}, Tools: []llm.ToolDef{def}, Choice: llm.ChoiceRequired})
+	s := ask(t, llm.Request{Messages: []llm.Message{user("hello")}, Tools: []llm.ToolDef{def},
+		Choice: llm.ChoiceRequired})
 	if len(s.calls) != 1 {
 		t.Fatalf("%+v", s)
 	}
@@ -238,7 +255,8 @@ func TestRequiredMeansACallThatFits(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.calls[0].Arguments), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"goal": "hello", "steps": []any{map[string]any{"url": "hello"}}, "when": 3.0, "deep": false, "mode": "fast", "nested": "hello"}
+	want := map[string]any{"goal": "hello", "steps": []any{map[string]any{"url": "hello"}}, "when": 3.0, "deep": false,
+		"mode": "fast", "nested": "hello"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v", got)
 	}
@@ -258,7 +276,8 @@ func TestCancelEndsTheStream(t *testing.T) {
 }
 
 func TestQuotedTextBringsNoForeignMarkers(t *testing.T) {
-	s := ask(t, searched(t, "What is a limit?", []passage{{Ref: 7, Title: "Limits", Content: "A limit is set per call [3] and [[4]], see [the page](../limits.md) and `a[1]`."}}))
+	s := ask(t, searched(t, "What is a limit?", []passage{{Ref: 7, Title: "Limits", Content: "A limit is set per " +
+		"call [3] and [[4]], see [the page](../limits.md) and `a[1]`."}}))
 	if want := "A limit is set per call (3) and (4), see the page and `a[1]`. [7]"; s.text != want {
 		t.Errorf("got %q, want %q", s.text, want)
 	}
@@ -288,7 +307,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Add("what is `", `{"results":null,"note":"x"}`)
 	f.Add("如何", `[1]`)
 	f.Fuzz(func(t *testing.T, question, result string) {
-		req := llm.Request{Tools: []llm.ToolDef{searchTool}, Messages: []llm.Message{user(question), {Role: llm.RoleTool, ToolName: toolSearch, Text: result}}}
+		req := llm.Request{Tools: []llm.ToolDef{searchTool},
+			Messages: []llm.Message{user(question), {Role: llm.RoleTool, ToolName: toolSearch, Text: result}}}
 		first := ask(t, req)
 		if first.text == "" && len(first.calls) == 0 {
 			t.Error("neither an answer nor a call")

@@ -37,7 +37,8 @@ func read(results []llm.Message) findings {
 			Results json.RawMessage `json:"results"`
 		}
 		var list []passage
-		if json.Unmarshal([]byte(msg.Text), &shape) != nil || shape.Results == nil || json.Unmarshal(shape.Results, &list) != nil {
+		if json.Unmarshal([]byte(msg.Text), &shape) != nil || shape.Results == nil ||
+			json.Unmarshal(shape.Results, &list) != nil {
 			if text := strings.TrimSpace(msg.Text); text != "" {
 				f.said = append(f.said, text)
 			}

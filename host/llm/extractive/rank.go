@@ -93,7 +93,8 @@ func (c *corpus) cut(p, b int, seen map[string]bool) {
 			continue
 		}
 		seen[key] = true
-		c.units = append(c.units, unit{text: text, form: blk.form, passage: p, block: b, sentence: s, terms: weighted(text)})
+		c.units = append(c.units, unit{text: text, form: blk.form, passage: p, block: b, sentence: s,
+			terms: weighted(text)})
 	}
 }
 
@@ -206,7 +207,8 @@ func (c *corpus) shape(u *unit, blk block) float64 {
 	if u.form != formRow && u.sentence == 0 && (u.block == 0 || c.blocks[u.passage][u.block-1].heading != blk.heading) {
 		factor *= firstBoost
 	}
-	if asksWhat.MatchString(c.question) && u.form == formParagraph && defines.MatchString(u.text) && c.earlyTerm(u.text) {
+	if asksWhat.MatchString(c.question) && u.form == formParagraph && defines.MatchString(u.text) &&
+		c.earlyTerm(u.text) {
 		factor *= definition
 	}
 	if asksHow.MatchString(c.question) && c.leads(u) {

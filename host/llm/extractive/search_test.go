@@ -76,7 +76,8 @@ func find(query string, all []passage) []passage {
 			for _, t := range set {
 				tf += alike(q, t)
 			}
-			score[i] += math.Log(1+(float64(len(all))-have[q]+0.5)/(have[q]+0.5)) * tf * 2.2 / (tf + 0.3 + 0.003*float64(len(set)))
+			score[i] += math.Log(1+(float64(len(all))-have[q]+0.5)/(have[q]+0.5)) * tf * 2.2 / (tf + 0.3 +
+				0.003*float64(len(set)))
 		}
 		if score[i] > 0 {
 			order = append(order, i)

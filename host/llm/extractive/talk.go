@@ -13,7 +13,8 @@ var (
 // selfQuestions are asked about the model itself, folded and without marks.
 var selfQuestions = []string{
 	"who are you", "what are you", "what can you do", "what do you do", "how do you work", "help", "help me",
-	"are you an ai", "are you a bot", "which model are you", "what model are you", "wer bist du", "was kannst du", "qui es-tu",
+	"are you an ai", "are you a bot", "which model are you", "what model are you", "wer bist du", "was kannst du",
+	"qui es-tu",
 	"quién eres", "what is this", "how does this work", "test", "ping",
 }
 
@@ -60,7 +61,8 @@ func (t *turn) about() string {
 	const is = "I am the model that is built into Bulkhead. There is no language model behind me: "
 	for _, def := range t.tools {
 		if def.Name == toolSearch {
-			return is + "I search your documents and quote the sentences that fit your question best, each with its source. " +
+			return is + "I search your documents and quote the sentences that fit your question best, each with its " +
+				"source. " +
 				"Ask me about something that stands in them. For real conversation, add a model to the configuration."
 		}
 	}

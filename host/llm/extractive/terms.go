@@ -26,7 +26,8 @@ func set(words string) map[string]bool {
 }
 
 // unspaced are scripts that do not put spaces between words.
-var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+	unicode.Khmer, unicode.Myanmar}
 
 // wordsOf splits a text into words as they stand: runs of letters, marks and
 // digits of any script, joined by single dots, dashes, underscores, slashes and
@@ -166,7 +167,8 @@ func alike(a, b string) float64 {
 }
 
 // endings are what English words of one stem differ by.
-var endings = map[string]bool{"": true, "e": true, "s": true, "es": true, "ed": true, "ing": true, "er": true, "ers": true, "ion": true, "ions": true, "able": true}
+var endings = map[string]bool{"": true, "e": true, "s": true, "es": true, "ed": true, "ing": true, "er": true,
+	"ers": true, "ion": true, "ions": true, "able": true}
 
 // prefixBytes is the length in bytes of the first n runes.
 func prefixBytes(s string, n int) int {

@@ -47,7 +47,8 @@ func Request(req llm.Request) llm.Request {
 			m.Text, m.ToolCalls = withCalls(m), nil
 		case m.Role == llm.RoleTool:
 			m = result(m)
-			if last := len(out.Messages) - 1; last >= 0 && out.Messages[last].Role == llm.RoleUser && strings.HasPrefix(out.Messages[last].Text, openResult) {
+			if last := len(out.Messages) - 1; last >= 0 && out.Messages[last].Role == llm.RoleUser &&
+				strings.HasPrefix(out.Messages[last].Text, openResult) {
 				out.Messages[last].Text += "\n" + m.Text
 				continue
 			}
@@ -80,9 +81,11 @@ func Describe(tools []llm.ToolDef, choice llm.Choice) string {
 		}{t.Name, t.Description, object(t.Parameters)}))
 		b.WriteByte('\n')
 	}
-	b.WriteString("</tools>\nTo call a tool, write exactly this and nothing after it, with the name of the tool and its arguments as one JSON object:\n")
+	b.WriteString("</tools>\nTo call a tool, write exactly this and nothing after it, with the name of the tool and " +
+		"its arguments as one JSON object:\n")
 	b.WriteString(openCall + `{"name": "NAME", "arguments": {"KEY": "VALUE"}}` + closeCall + "\n")
-	b.WriteString("To call several at once, write several such blocks. Each result comes back in a block <tool_response>. ")
+	b.WriteString("To call several at once, write several such blocks. Each result comes back in a block " +
+		"<tool_response>. ")
 	if choice == llm.ChoiceRequired {
 		b.WriteString("You must call a tool now.\n")
 	} else {

@@ -255,7 +255,8 @@ func (r *Reply) all() []part {
 
 // chunk returns one chat.completion.chunk as servers write it.
 func chunk(choices []any, usage any) []byte {
-	out := map[string]any{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "model": "scripted", "choices": choices}
+	out := map[string]any{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000,
+		"model": "scripted", "choices": choices}
 	if usage != nil {
 		out["usage"] = usage
 	}

@@ -108,7 +108,8 @@ func Listen(address string, extra http.Handler, replies ...*Reply) (*Server, err
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s := &Server{listener: listener, served: make(chan struct{}), replies: replies, models: []string{"scripted"}, changed: make(chan struct{})}
+	s := &Server{listener: listener, served: make(chan struct{}), replies: replies, models: []string{"scripted"},
+		changed: make(chan struct{})}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.complete)

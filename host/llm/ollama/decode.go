@@ -104,7 +104,8 @@ func (a *answer) take(c chunk) error {
 		out = append(out, llm.Text{Delta: c.Message.Content})
 	}
 	for _, call := range c.Message.ToolCalls {
-		out = append(out, llm.ToolCallDelta{Index: a.calls, ID: a.id(call.ID), Name: call.Function.Name, ArgumentsDelta: argumentsText(call.Function.Arguments)})
+		out = append(out, llm.ToolCallDelta{Index: a.calls, ID: a.id(call.ID), Name: call.Function.Name,
+			ArgumentsDelta: argumentsText(call.Function.Arguments)})
 		a.calls++
 	}
 	return a.send(out...)

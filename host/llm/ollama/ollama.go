@@ -183,11 +183,13 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 // error stays as it is.
 func (m *Model) absent(err error) error {
 	var e *llm.Error
-	if !errors.As(err, &e) || e.Code != packet.CodeModelNotFound || e.Err == nil || !strings.Contains(strings.ToLower(e.Err.Error()), "model") {
+	if !errors.As(err, &e) || e.Code != packet.CodeModelNotFound || e.Err == nil ||
+		!strings.Contains(strings.ToLower(e.Err.Error()), "model") {
 		return err
 	}
 	told := *e
-	told.Message = fmt.Sprintf("%s does not have the model %s. Fetch it there with “ollama pull %s”, or choose another model.", m.end.Address(), m.cfg.Model, m.cfg.Model)
+	told.Message = fmt.Sprintf("%s does not have the model %s. Fetch it there with “ollama pull %s”, or choose "+
+		"another model.", m.end.Address(), m.cfg.Model, m.cfg.Model)
 	return &told
 }
 
@@ -233,9 +235,11 @@ func (m *Model) fits(req llm.Request, f facts) error {
 	if need <= have {
 		return nil
 	}
-	message := fmt.Sprintf("The conversation takes about %d tokens, and the window of %s is set to %d. Start a new one, or set context_tokens of this model higher.", need, m.cfg.Name, have)
+	message := fmt.Sprintf("The conversation takes about %d tokens, and the window of %s is set to %d. Start a new "+
+		"one, or set context_tokens of this model higher.", need, m.cfg.Name, have)
 	if f.limit > 0 && have >= f.limit {
-		message = fmt.Sprintf("The conversation takes about %d tokens, and %s has a window of %d. Start a new one, or choose a model with a larger window.", need, m.cfg.Name, have)
+		message = fmt.Sprintf("The conversation takes about %d tokens, and %s has a window of %d. Start a new one, "+
+			"or choose a model with a larger window.", need, m.cfg.Name, have)
 	}
 	return llm.NewError(packet.CodeContextTooLong, message, nil)
 }

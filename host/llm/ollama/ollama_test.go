@@ -92,7 +92,8 @@ func TestAPromptThatDoesNotFitIsNeverSent(t *testing.T) {
 			defer server.Close()
 			model := newModel(t, server.URL+"/v1", func(c *ollama.Config) { c.ContextTokens = tc.configured })
 			var got *llm.Error
-			for _, err := range model.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: strings.Repeat("tide ", 6000)}}}) {
+			for _, err := range model.Stream(t.Context(),
+				llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: strings.Repeat("tide ", 6000)}}}) {
 				if !errors.As(err, &got) {
 					t.Fatal(err)
 				}
@@ -124,7 +125,8 @@ func TestInfoSaysTheWindowThatTheServerIsTold(t *testing.T) {
 }
 
 func TestCancelEndsTheRequestAtOnce(t *testing.T) {
-	for name, path := range map[string]string{"while it loads": "/api/chat", "while it is asked what it is": "/api/show"} {
+	for name, path := range map[string]string{"while it loads": "/api/chat",
+		"while it is asked what it is": "/api/show"} {
 		t.Run(name, func(t *testing.T) {
 			arrived, gone := make(chan struct{}), make(chan struct{})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +154,8 @@ func TestCancelEndsTheRequestAtOnce(t *testing.T) {
 				}
 			}()
 			var last error
-			for _, err := range model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
+			for _, err := range model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser,
+				Text: "x"}}}) {
 				last = err
 			}
 			if last != ctx.Err() || last == nil {
@@ -180,7 +183,8 @@ func TestALongAnswerIsNotTakenForALongLine(t *testing.T) {
 	defer server.Close()
 	model := newModel(t, server.URL, nil)
 	n := 0
-	for ev, err := range model.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
+	for ev, err := range model.Stream(t.Context(),
+		llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,8 +198,10 @@ func TestALongAnswerIsNotTakenForALongLine(t *testing.T) {
 }
 
 func TestMistakesInTheConfiguration(t *testing.T) {
-	for base, says := range map[string]string{"ftp://host": "http", "http://user:pw@host": "api_key", "http://host?key=x": "query"} {
-		if _, err := ollama.New(ollama.Config{Name: "n", Model: "m", BaseURL: base}); err == nil || !strings.Contains(err.Error(), says) {
+	for base, says := range map[string]string{"ftp://host": "http", "http://user:pw@host": "api_key",
+		"http://host?key=x": "query"} {
+		if _, err := ollama.New(ollama.Config{Name: "n", Model: "m", BaseURL: base}); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", base, err)
 		}
 	}

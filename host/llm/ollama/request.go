@@ -105,7 +105,8 @@ func (m *Model) message(msg llm.Message, f facts) message {
 		out.ToolName, out.ToolCallID = msg.ToolName, msg.ToolCallID
 	case llm.RoleAssistant:
 		for _, c := range msg.ToolCalls {
-			out.ToolCalls = append(out.ToolCalls, toolCall{ID: c.ID, Function: function{c.Name, llm.ArgumentsObject(c.Arguments)}})
+			out.ToolCalls = append(out.ToolCalls, toolCall{ID: c.ID,
+				Function: function{c.Name, llm.ArgumentsObject(c.Arguments)}})
 		}
 		var k kept
 		if msg.Native.Of(Provider, m.cfg.Model) && json.Unmarshal(msg.Native.Data, &k) == nil {

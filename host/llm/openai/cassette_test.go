@@ -72,7 +72,8 @@ func TestStopEndsTheRequestWhereverItIs(t *testing.T) {
 
 // FuzzResponses holds what cassettetest.Fuzz says.
 func FuzzResponses(f *testing.F) {
-	cassettetest.Fuzz(f, "testdata/cassettes/responses_*.txtar", "text/event-stream", adapter, `{"responses":true,"native_search":true}`,
+	cassettetest.Fuzz(f, "testdata/cassettes/responses_*.txtar", "text/event-stream", adapter,
+		`{"responses":true,"native_search":true}`,
 		"data: {\"type\":\"response.failed\"}\n\n",
 		"data: {\"type\":\"response.output_item.done\",\"output_index\":-1,\"item\":{\"type\":\"function_call\",\"arguments\":7}}\n\n")
 }
@@ -82,7 +83,8 @@ func FuzzStream(f *testing.F) {
 	cassettetest.Fuzz(f, "testdata/cassettes/*.txtar", "text/event-stream", adapter, `{}`,
 		string(recorded().Stream()),
 		"data: {\"error\":{\"message\":1}}\n\n",
-		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":-1,\"function\":null},null,{}]}}]}\n\ndata: [DONE]\n\n",
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":-1,\"function\":null},null,{}]}}]}\n\ndata: "+
+			"[DONE]\n\n",
 		"data: [1,2]\n\ndata: null\n\ndata: \"\"\n\nevent: x\n\n:\n\n",
 		strings.Repeat("\r\n", 10)+"data:{\"choices\":[{\"finish_reason\":7,\"delta\":{\"content\":[{\"type\":\"text\"}]}}]}\n\n")
 }

@@ -62,7 +62,8 @@ func checkCut(t *testing.T, n, size int, want, got []llm.Event, err error) {
 		}
 		return
 	}
-	if code := asError(t, err).Code; code != packet.CodeModelInterrupted && (code != packet.CodeModelUnreachable || len(got) > 0) {
+	if code := asError(t, err).Code; code != packet.CodeModelInterrupted &&
+		(code != packet.CodeModelUnreachable || len(got) > 0) {
 		t.Fatalf("cut at %d of %d: %v", n, size, err)
 	}
 	if len(got) > len(want) || !reflect.DeepEqual(got, want[:len(got):len(got)]) && len(got) > 0 {

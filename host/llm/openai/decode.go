@@ -72,7 +72,9 @@ func (a *answer) chunk(chunk sdk.ChatCompletionChunk) error {
 			return err
 		}
 		if broke[choice.FinishReason] {
-			return a.model.end.Fail(packet.CodeModelFailed, fmt.Sprintf("%s ended the answer with a fault of its own. What arrived is saved.", a.model.end.Address()), nil)
+			return a.model.end.Fail(packet.CodeModelFailed,
+				fmt.Sprintf("%s ended the answer with a fault of its own. What arrived is saved.",
+					a.model.end.Address()), nil)
 		}
 		if choice.FinishReason != "" {
 			a.reason = choice.FinishReason

@@ -48,7 +48,8 @@ func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route
 func undecrypted(r *endpoint.Refusal) bool {
 	text := r.Words()
 	return strings.Contains(text, "invalid_encrypted_content") ||
-		strings.Contains(text, "encrypted content") && (strings.Contains(text, "verified") || strings.Contains(text, "decrypt"))
+		strings.Contains(text, "encrypted content") &&
+			(strings.Contains(text, "verified") || strings.Contains(text, "decrypt"))
 }
 
 // post sends the request once; its response's body is watched.
@@ -59,6 +60,7 @@ func (m *Model) post(w *endpoint.Watch, path string, params any) (*http.Response
 		w.Body(res)
 		return res, err
 	}
-	err := m.client.Post(w.Context(), path, params, &response, option.WithJSONSet("stream", true), option.WithMiddleware(watched))
+	err := m.client.Post(w.Context(), path, params, &response, option.WithJSONSet("stream", true),
+		option.WithMiddleware(watched))
 	return response, err
 }

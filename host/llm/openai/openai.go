@@ -101,8 +101,9 @@ func (m *Model) options() []option.RequestOption {
 func (m *Model) Info() llm.Info {
 	return llm.Info{
 		Name: m.cfg.Name, Provider: m.cfg.Provider, Model: m.cfg.Model,
-		ContextTokens: m.cfg.ContextTokens, Note: m.cfg.Note, Vision: m.cfg.Able.Vision.Or(false), NativeSearch: m.cfg.NativeSearch && m.cfg.API == APIResponses,
-		NoReasoning: m.cfg.Able.Reasoning == llm.No,
+		ContextTokens: m.cfg.ContextTokens, Note: m.cfg.Note, Vision: m.cfg.Able.Vision.Or(false),
+		NativeSearch: m.cfg.NativeSearch && m.cfg.API == APIResponses,
+		NoReasoning:  m.cfg.Able.Reasoning == llm.No,
 	}
 }
 

@@ -124,38 +124,53 @@ func TestStreams(t *testing.T) {
 			joined{Reasoning: "Let me see.", Text: "Yes", Finish: llm.FinishStop}},
 		{"reasoning_content", llmtest.Answer().ReasoningContent("Hm.").Text("No"),
 			joined{Reasoning: "Hm.", Text: "No", Finish: llm.FinishStop}},
-		{"both names of reasoning are one text", llmtest.Answer().Delta(map[string]any{"reasoning": "a", "reasoning_content": "a"}),
+		{"both names of reasoning are one text", llmtest.Answer().Delta(map[string]any{"reasoning": "a",
+			"reasoning_content": "a"}),
 			joined{Reasoning: "a", Finish: llm.FinishStop}},
-		{"refusal", llmtest.Answer().Refusal("I can't ", "help."), joined{Refusal: "I can't help.", Finish: llm.FinishStop}},
+		{"refusal", llmtest.Answer().Refusal("I can't ", "help."),
+			joined{Refusal: "I can't help.", Finish: llm.FinishStop}},
 		{"cut by length", llmtest.Answer().Text("So").Finish("length"), joined{Text: "So", Finish: llm.FinishLength}},
 		{"filtered", llmtest.Answer().Finish("content_filter"), joined{Finish: llm.FinishFiltered}},
-		{"parallel calls", llmtest.Answer().Text("Looking.").ToolCall("a", "search", `{"q":`, `"x"}`).ToolCall("b", "open", `{}`),
-			joined{Text: "Looking.", Finish: llm.FinishToolCalls, Calls: []llm.ToolCall{{ID: "a", Name: "search", Arguments: `{"q":"x"}`}, {ID: "b", Name: "open", Arguments: "{}"}}}},
+		{"parallel calls", llmtest.Answer().Text("Looking.").ToolCall("a", "search", `{"q":`, `"x"}`).ToolCall("b",
+			"open", `{}`),
+			joined{Text: "Looking.", Finish: llm.FinishToolCalls,
+				Calls: []llm.ToolCall{{ID: "a", Name: "search", Arguments: `{"q":"x"}`},
+					{ID: "b", Name: "open", Arguments: "{}"}}}},
 		{"stop after calls means tool_calls", llmtest.Answer().ToolCall("a", "f", "{}").Finish("stop"),
 			joined{Finish: llm.FinishToolCalls, Calls: []llm.ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}}},
 		{"a stream without [DONE]", llmtest.Answer().Text("x").NoDone(), joined{Text: "x", Finish: llm.FinishStop}},
-		{"[DONE] without a finish reason", llmtest.Answer().Text("x").Unfinished().Data("[DONE]"), joined{Text: "x", Finish: llm.FinishStop}},
-		{"error null in every chunk", llmtest.Answer().Data(`{"error":null,"choices":[{"index":0,"delta":{"content":"x"}}]}`), joined{Text: "x", Finish: llm.FinishStop}},
-		{"comments and carriage returns", llmtest.Answer().Bytes([]byte(": waiting\r\n\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\r\n\r\n")),
+		{"[DONE] without a finish reason", llmtest.Answer().Text("x").Unfinished().Data("[DONE]"),
 			joined{Text: "x", Finish: llm.FinishStop}},
-		{"a byte order mark", llmtest.Answer().Bytes([]byte("\uFEFFdata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n")), joined{Text: "x", Finish: llm.FinishStop}},
+		{"error null in every chunk", llmtest.Answer().Data(`{"error":null,"choices":[{"index":0,"delta":{"content":"x"}}]}`), joined{Text: "x", Finish: llm.FinishStop}},
+		{"comments and carriage returns", llmtest.Answer().Bytes([]byte(": waiting\r\n\r\ndata: " +
+			"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\r\n\r\n")),
+			joined{Text: "x", Finish: llm.FinishStop}},
+		{"a byte order mark", llmtest.Answer().Bytes([]byte("\uFEFFdata: " +
+			"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n")),
+			joined{Text: "x", Finish: llm.FinishStop}},
 		{"usage before the last delta", llmtest.Answer().Text("x").Data(`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2}}`).Text("y"),
 			joined{Text: "xy", Finish: llm.FinishStop, Usage: &llm.Usage{InputTokens: 5, OutputTokens: 2}}},
-		{"usage so far in every chunk, and null at the end", llmtest.Answer().Data(`{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":5,"completion_tokens":1}}`).
-			Data(`{"choices":[{"index":0,"delta":{"content":"y"}}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`).Data(`{"choices":[],"usage":null}`),
+		{"usage so far in every chunk, and null at the end",
+			llmtest.Answer().Data(`{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":5,"completion_tokens":1}}`).
+				Data(`{"choices":[{"index":0,"delta":{"content":"y"}}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`).Data(`{"choices":[],"usage":null}`),
 			joined{Text: "xy", Finish: llm.FinishStop, Usage: &llm.Usage{InputTokens: 5, OutputTokens: 2}}},
 		{"choices and deltas that are null", llmtest.Answer().Data(`{"choices":null}`).Data(`{"choices":[{"index":0,"delta":null}]}`).Text("x"), joined{Text: "x", Finish: llm.FinishStop}},
-		{"a refusal after text", llmtest.Answer().Text("Well.").Refusal("No."), joined{Text: "Well.", Refusal: "No.", Finish: llm.FinishStop}},
-		{"both names of reasoning, one of them empty", llmtest.Answer().Delta(map[string]any{"reasoning": "a", "reasoning_content": ""}).Delta(map[string]any{"reasoning": nil, "reasoning_content": "b"}).Text("x"),
+		{"a refusal after text", llmtest.Answer().Text("Well.").Refusal("No."),
+			joined{Text: "Well.", Refusal: "No.", Finish: llm.FinishStop}},
+		{"both names of reasoning, one of them empty",
+			llmtest.Answer().Delta(map[string]any{"reasoning": "a",
+				"reasoning_content": ""}).Delta(map[string]any{"reasoning": nil, "reasoning_content": "b"}).Text("x"),
 			joined{Reasoning: "ab", Text: "x", Finish: llm.FinishStop}},
 		{"reasoning with its details", llmtest.Answer().Data(`{"choices":[{"index":0,"delta":{"content":"","reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a"}]}}]}`).Text("x"),
 			joined{Reasoning: "a", Text: "x", Finish: llm.FinishStop}},
 		{"a safety system by another name", llmtest.Answer().Finish("sensitive"), joined{Finish: llm.FinishFiltered}},
 		{"other choices are left out", llmtest.Answer().Data(`{"choices":[{"index":1,"delta":{"content":"no"}}]}`).Text("x"), joined{Text: "x", Finish: llm.FinishStop}},
-		{"the old function_call", llmtest.Answer().Delta(map[string]any{"function_call": map[string]any{"name": "f", "arguments": "{}"}}).Finish("function_call"),
+		{"the old function_call", llmtest.Answer().Delta(map[string]any{"function_call": map[string]any{"name": "f",
+			"arguments": "{}"}}).Finish("function_call"),
 			joined{Finish: llm.FinishToolCalls, Calls: []llm.ToolCall{{ID: "made_1", Name: "f", Arguments: "{}"}}}},
 		{"cached tokens and cost", llmtest.Answer().Text("x").Data(`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4},"cost":0.25}}`),
-			joined{Text: "x", Finish: llm.FinishStop, Usage: &llm.Usage{InputTokens: 5, OutputTokens: 2, CachedTokens: 4, Cost: 0.25}}},
+			joined{Text: "x", Finish: llm.FinishStop,
+				Usage: &llm.Usage{InputTokens: 5, OutputTokens: 2, CachedTokens: 4, Cost: 0.25}}},
 	}
 	for _, c := range cases {
 		for _, split := range []int{0, 1, 7} {
@@ -197,44 +212,74 @@ func TestToolCallFragmentsOfOddEndpoints(t *testing.T) {
 		reply *llmtest.Reply
 		want  []llm.ToolCall
 	}{
-		{"no ids", f(`{"index":0,"function":{"name":"f","arguments":"{}"}}`, `{"index":1,"function":{"name":"g","arguments":"{}"}}`),
+		{"no ids", f(`{"index":0,"function":{"name":"f","arguments":"{}"}}`,
+			`{"index":1,"function":{"name":"g","arguments":"{}"}}`),
 			[]llm.ToolCall{call("made_1", "f", "{}"), call("made_2", "g", "{}")}},
-		{"no indexes, whole calls", f(`{"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"id":"b","function":{"name":"f","arguments":"{}"}}`),
+		{"no indexes, whole calls", f(`{"id":"a","function":{"name":"f","arguments":"{}"}}`,
+			`{"id":"b","function":{"name":"f","arguments":"{}"}}`),
 			[]llm.ToolCall{call("a", "f", "{}"), call("b", "f", "{}")}},
-		{"no indexes, fragments by order", f(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"function":{"arguments":":1}"}}`, `{"id":"b","function":{"name":"g","arguments":"{}"}}`),
+		{"no indexes, fragments by order", f(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`,
+			`{"function":{"arguments":":1}"}}`, `{"id":"b","function":{"name":"g","arguments":"{}"}}`),
 			[]llm.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}},
-		{"every call has index 0", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}`),
+		{"every call has index 0", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`,
+			`{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}`),
 			[]llm.ToolCall{call("a", "f", "{}"), call("b", "f", "{}")}},
-		{"index 0 and no ids at all", f(`{"index":0,"function":{"name":"f","arguments":"{}"}}`, `{"index":0,"function":{"name":"f","arguments":"{}"}}`),
+		{"index 0 and no ids at all", f(`{"index":0,"function":{"name":"f","arguments":"{}"}}`,
+			`{"index":0,"function":{"name":"f","arguments":"{}"}}`),
 			[]llm.ToolCall{call("made_1", "f", "{}"), call("made_2", "f", "{}")}},
-		{"id and name repeated in each fragment", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}`),
+		{"id and name repeated in each fragment", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`,
+			`{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}`),
 			[]llm.ToolCall{call("a", "f", `{"x":1}`)}},
-		{"a new id in each fragment", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"id":"b","function":{"name":"f","arguments":":1}"}}`),
+		{"a new id in each fragment", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`,
+			`{"index":0,"id":"b","function":{"name":"f","arguments":":1}"}}`),
 			[]llm.ToolCall{call("a", "f", `{"x":1}`)}},
-		{"one id for two calls", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`),
+		{"one id for two calls", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`,
+			`{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`),
 			[]llm.ToolCall{call("a", "f", "{}"), call("made_1", "g", "{}")}},
-		{"indexes from 1 and interleaved", f(`{"index":1,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":2,"id":"b","function":{"name":"g","arguments":"{"}}`, `{"index":1,"function":{"arguments":":1}"}}`, `{"index":2,"function":{"arguments":"}"}}`),
+		{"indexes from 1 and interleaved", f(`{"index":1,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`,
+			`{"index":2,"id":"b","function":{"name":"g","arguments":"{"}}`,
+			`{"index":1,"function":{"arguments":":1}"}}`, `{"index":2,"function":{"arguments":"}"}}`),
 			[]llm.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}},
-		{"name after id", f(`{"index":0,"id":"a"}`, `{"index":0,"function":{"name":"f","arguments":"{}"}}`), []llm.ToolCall{call("a", "f", "{}")}},
-		{"no name ever", f(`{"index":0,"id":"a","function":{"arguments":"{}"}}`), []llm.ToolCall{call("a", "", "{}")}},
-		{"arguments as an object", f(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), []llm.ToolCall{call("a", "f", `{"x":1}`)}},
-		{"an index from the second fragment on", f(`{"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"function":{"arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":":1}"}}`),
-			[]llm.ToolCall{call("a", "f", `{"x":1}`)}},
-		{"an index in the first fragments only", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"function":{"arguments":":1}"}}`, `{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}`, `{"function":{"arguments":"}"}}`),
-			[]llm.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}},
-		{"no indexes, and the id of later fragments tells", f(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"id":"b","function":{"name":"g","arguments":"{"}}`, `{"id":"a","function":{"arguments":":1}"}}`, `{"id":"b","function":{"arguments":"}"}}`),
-			[]llm.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}},
-		{"one id with two names, arguments later", f(`{"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"id":"a","function":{"name":"g","arguments":""}}`, `{"function":{"arguments":"{\"x\":1}"}}`),
-			[]llm.ToolCall{call("a", "f", "{}"), call("made_1", "g", `{"x":1}`)}},
-		{"index 0 for two, the first of them cut", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"id":"b","function":{"name":"g","arguments":"{"}}`, `{"index":0,"function":{"arguments":"}"}}`),
-			[]llm.ToolCall{call("a", "f", `{"x"`), call("b", "g", "{}")}},
-		{"arguments before the name", f(`{"index":0,"id":"a","function":{"arguments":"{\"x\""}}`, `{"index":0,"function":{"name":"f","arguments":":1}"}}`), []llm.ToolCall{call("a", "f", `{"x":1}`)}},
-		{"an index that goes backwards", f(`{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":1,"function":{"arguments":"}"}}`),
-			[]llm.ToolCall{call("b", "g", "{}"), call("a", "f", "{}")}},
-		{"null for what does not come", f(`{"index":0,"id":"a","type":null,"function":{"name":"f","arguments":null}}`, `{"index":0,"id":null,"function":{"name":null,"arguments":"{}"}}`, `{"index":0,"id":null,"function":null}`),
+		{"name after id", f(`{"index":0,"id":"a"}`, `{"index":0,"function":{"name":"f","arguments":"{}"}}`),
 			[]llm.ToolCall{call("a", "f", "{}")}},
-		{"an empty id in later fragments", f(`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"id":"","function":{"name":"","arguments":"{}"}}`), []llm.ToolCall{call("a", "f", "{}")}},
-		{"a call without arguments before another", f(`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"id":"b","function":{"name":"g","arguments":""}}`),
+		{"no name ever", f(`{"index":0,"id":"a","function":{"arguments":"{}"}}`), []llm.ToolCall{call("a", "", "{}")}},
+		{"arguments as an object", f(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`),
+			[]llm.ToolCall{call("a", "f", `{"x":1}`)}},
+		{"an index from the second fragment on", f(`{"id":"a","function":{"name":"f","arguments":""}}`,
+			`{"index":0,"function":{"arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":":1}"}}`),
+			[]llm.ToolCall{call("a", "f", `{"x":1}`)}},
+		{"an index in the first fragments only", f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`,
+			`{"function":{"arguments":":1}"}}`, `{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}`,
+			`{"function":{"arguments":"}"}}`),
+			[]llm.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}},
+		{"no indexes, and the id of later fragments tells",
+			f(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`,
+				`{"id":"b","function":{"name":"g","arguments":"{"}}`, `{"id":"a","function":{"arguments":":1}"}}`,
+				`{"id":"b","function":{"arguments":"}"}}`),
+			[]llm.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}},
+		{"one id with two names, arguments later",
+			f(`{"id":"a","function":{"name":"f","arguments":"{}"}}`,
+				`{"id":"a","function":{"name":"g","arguments":""}}`, `{"function":{"arguments":"{\"x\":1}"}}`),
+			[]llm.ToolCall{call("a", "f", "{}"), call("made_1", "g", `{"x":1}`)}},
+		{"index 0 for two, the first of them cut",
+			f(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`,
+				`{"index":0,"id":"b","function":{"name":"g","arguments":"{"}}`,
+				`{"index":0,"function":{"arguments":"}"}}`),
+			[]llm.ToolCall{call("a", "f", `{"x"`), call("b", "g", "{}")}},
+		{"arguments before the name", f(`{"index":0,"id":"a","function":{"arguments":"{\"x\""}}`,
+			`{"index":0,"function":{"name":"f","arguments":":1}"}}`), []llm.ToolCall{call("a", "f", `{"x":1}`)}},
+		{"an index that goes backwards", f(`{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}`,
+			`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`,
+			`{"index":1,"function":{"arguments":"}"}}`),
+			[]llm.ToolCall{call("b", "g", "{}"), call("a", "f", "{}")}},
+		{"null for what does not come", f(`{"index":0,"id":"a","type":null,"function":{"name":"f","arguments":null}}`,
+			`{"index":0,"id":null,"function":{"name":null,"arguments":"{}"}}`, `{"index":0,"id":null,"function":null}`),
+			[]llm.ToolCall{call("a", "f", "{}")}},
+		{"an empty id in later fragments", f(`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`,
+			`{"index":0,"id":"","function":{"name":"","arguments":"{}"}}`), []llm.ToolCall{call("a", "f", "{}")}},
+		{"a call without arguments before another",
+			f(`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`,
+				`{"index":0,"id":"b","function":{"name":"g","arguments":""}}`),
 			[]llm.ToolCall{call("a", "f", ""), call("b", "g", "")}},
 	}
 	for _, c := range cases {
@@ -257,11 +302,14 @@ func TestRequestCarriesTheConversation(t *testing.T) {
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Text: "be brief"},
 			{Role: llm.RoleUser, Text: "question"},
-			{Role: llm.RoleAssistant, Text: "looking", ToolCalls: []llm.ToolCall{{ID: "a", Name: "f", Arguments: "{}"}, {ID: "b", Name: "g", Arguments: `{"broken`}}},
+			{Role: llm.RoleAssistant, Text: "looking",
+				ToolCalls: []llm.ToolCall{{ID: "a", Name: "f", Arguments: "{}"},
+					{ID: "b", Name: "g", Arguments: `{"broken`}}},
 			{Role: llm.RoleTool, Text: "found", ToolCallID: "a", ToolName: "f"},
 			{Role: llm.RoleTool, Text: "bad arguments", ToolCallID: "b", ToolName: "g"},
 		},
-		Tools:           []llm.ToolDef{{Name: "f", Description: "finds", Parameters: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`)}},
+		Tools: []llm.ToolDef{{Name: "f", Description: "finds",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`)}},
 		Choice:          llm.ChoiceRequired,
 		MaxOutputTokens: 99,
 	})
@@ -269,10 +317,12 @@ func TestRequestCarriesTheConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := e.Requests()[0]
-	if len(got.Body.Messages) != 5 || got.Body.Messages[2].ToolCalls[0].ID != "a" || got.Body.Messages[3].ToolCallID != "a" {
+	if len(got.Body.Messages) != 5 || got.Body.Messages[2].ToolCalls[0].ID != "a" ||
+		got.Body.Messages[3].ToolCallID != "a" {
 		t.Errorf("messages: %+v", got.Body.Messages)
 	}
-	if args := got.Body.Messages[2].ToolCalls[1].Function.Arguments; !json.Valid([]byte(args)) || !strings.Contains(args, `broken`) {
+	if args := got.Body.Messages[2].ToolCalls[1].Function.Arguments; !json.Valid([]byte(args)) ||
+		!strings.Contains(args, `broken`) {
 		t.Errorf("malformed arguments went out as %q", args)
 	}
 	if !got.Offers("f") || string(got.Body.ToolChoice) != `"required"` || got.Body.MaxTokens != 99 || !got.Body.Stream {
@@ -314,7 +364,8 @@ func TestRefusedFieldsAreLearnedOnce(t *testing.T) {
 	refuse := func(what string) *llmtest.Reply {
 		return llmtest.Status(400, `{"error":{"message":"Unrecognized request argument supplied: `+what+`"}}`)
 	}
-	e := newEndpoint(t, nil, refuse("stream_options"), refuse("use 'max_completion_tokens' instead"), llmtest.Answer().Text("one"), llmtest.Answer().Text("two"))
+	e := newEndpoint(t, nil, refuse("stream_options"), refuse("use 'max_completion_tokens' instead"),
+		llmtest.Answer().Text("one"), llmtest.Answer().Text("two"))
 	req := question
 	req.MaxOutputTokens = 5
 	for range 2 {
@@ -326,7 +377,8 @@ func TestRefusedFieldsAreLearnedOnce(t *testing.T) {
 		t.Fatalf("%d requests, want 4", n)
 	}
 	last := string(e.Requests()[3].Raw)
-	if strings.Contains(last, "stream_options") || strings.Contains(last, `"max_tokens"`) || !strings.Contains(last, "max_completion_tokens") {
+	if strings.Contains(last, "stream_options") || strings.Contains(last, `"max_tokens"`) ||
+		!strings.Contains(last, "max_completion_tokens") {
 		t.Errorf("the last request still has what was refused: %s", last)
 	}
 	if len(e.waits) != 0 {

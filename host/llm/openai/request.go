@@ -15,7 +15,8 @@ func (m *Model) params(req llm.Request) sdk.ChatCompletionNewParams {
 	if known&noTools != 0 && m.cfg.Able.Tools != llm.Yes {
 		req = intext.Request(req)
 	}
-	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: m.messages(req.Messages, known), Tools: tools(req.Tools)}
+	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: m.messages(req.Messages, known),
+		Tools: tools(req.Tools)}
 	choice := req.Choice
 	if len(p.Tools) == 0 && known&toolsForHistory != 0 && (request{Request: req}).hasCalls() {
 		p.Tools, choice = tools(llm.Definitions(req)), llm.ChoiceNone

@@ -38,7 +38,8 @@ type response struct {
 func (m *Model) decodeResponse(w *endpoint.Watch, reply *http.Response, emit func(llm.Event) bool) error {
 	stream := ssestream.NewStream[responses.ResponseStreamEventUnion](newEvents(w, reply), nil)
 	defer stream.Close()
-	r := &response{model: m, emit: emit, numbers: map[int64]int{}, written: map[int64]bool{}, ids: map[string]bool{}, cited: map[string]bool{}}
+	r := &response{model: m, emit: emit, numbers: map[int64]int{}, written: map[int64]bool{}, ids: map[string]bool{},
+		cited: map[string]bool{}}
 	for r.final == nil && stream.Next() {
 		if err := r.take(stream.Current()); err != nil {
 			return err
@@ -146,7 +147,8 @@ func (r *response) done(index int64, it responses.ResponseOutputItemUnion) error
 			} `json:"action"`
 		}
 		_ = json.Unmarshal([]byte(it.RawJSON()), &search) // a query that cannot be read is not shown
-		return r.send(true, llm.ServerTool{Name: llm.SearchTool, Query: search.Action.Query, Failed: it.Status == "failed"})
+		return r.send(true, llm.ServerTool{Name: llm.SearchTool, Query: search.Action.Query,
+			Failed: it.Status == "failed"})
 	}
 	return nil
 }
@@ -178,7 +180,8 @@ func (r *response) finish() error {
 		}
 	}
 	if u := r.final.Usage; r.final.JSON.Usage.Valid() {
-		tail = append(tail, llm.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedTokens: u.InputTokensDetails.CachedTokens})
+		tail = append(tail, llm.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
+			CachedTokens: u.InputTokensDetails.CachedTokens})
 	}
 	reason := llm.FinishStop
 	switch {

@@ -59,7 +59,8 @@ func (m *Model) responseBody(req llm.Request) responseBody {
 
 // responseTools sets the tools and the choice.
 func (m *Model) responseTools(b *responseBody, req llm.Request, known quirk) {
-	search := m.cfg.NativeSearch && m.cfg.API == APIResponses && req.Choice != llm.ChoiceNone && req.Choice != llm.ChoiceRequired && !req.NoServerTools
+	search := m.cfg.NativeSearch && m.cfg.API == APIResponses && req.Choice != llm.ChoiceNone &&
+		req.Choice != llm.ChoiceRequired && !req.NoServerTools
 	for _, def := range req.Tools {
 		if search && def.Name == llm.SearchTool {
 			continue
@@ -106,10 +107,12 @@ func (m *Model) input(in []llm.Message, known quirk) []any {
 				out = append(out, item{Role: "assistant", Content: msg.Text})
 			}
 			for _, call := range msg.ToolCalls {
-				out = append(out, item{Type: "function_call", CallID: callID(call.ID, known), Name: llm.CallName(call.Name), Arguments: llm.ArgumentsJSON(call.Arguments)})
+				out = append(out, item{Type: "function_call", CallID: callID(call.ID, known),
+					Name: llm.CallName(call.Name), Arguments: llm.ArgumentsJSON(call.Arguments)})
 			}
 		case llm.RoleTool:
-			out = append(out, item{Type: "function_call_output", CallID: callID(msg.ToolCallID, known), Output: &msg.Text})
+			out = append(out, item{Type: "function_call_output", CallID: callID(msg.ToolCallID, known),
+				Output: &msg.Text})
 		default:
 			out = append(out, item{Role: "user", Content: m.userParts(msg, known)})
 		}

@@ -61,7 +61,8 @@ func (r *route) missing(refusal *endpoint.Refusal) bool {
 	}
 	other := []string{"v1/responses", "responses api", "responses endpoint"}
 	if r.responses {
-		other = []string{"chat/completions", "chat completions", "not supported with the responses", "not supported in the responses", "not support the responses"}
+		other = []string{"chat/completions", "chat completions", "not supported with the responses",
+			"not supported in the responses", "not support the responses"}
 	}
 	return slices.ContainsFunc(other, func(words string) bool { return strings.Contains(text, words) })
 }

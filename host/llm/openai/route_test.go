@@ -18,9 +18,11 @@ import (
 )
 
 const (
-	chatStream      = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"by chat\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
-	responsesStream = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"by responses\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n"
-	noPath          = `{"detail":"Not Found"}`
+	chatStream = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"by " +
+		"chat\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+	responsesStream = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"by responses\"}\n\ndata: " +
+		"{\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n"
+	noPath = `{"detail":"Not Found"}`
 )
 
 // answering is what one interface of an endpoint says: a status with a body.
@@ -47,7 +49,8 @@ func (i *interfaces) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/v1/responses" {
 		says = i.responses
 	}
-	w.Header().Set("Content-Type", map[bool]string{true: "text/event-stream", false: "application/json"}[says.status == 200])
+	w.Header().Set("Content-Type", map[bool]string{true: "text/event-stream",
+		false: "application/json"}[says.status == 200])
 	w.WriteHeader(says.status)
 	io.WriteString(w, says.body)
 }
@@ -75,26 +78,45 @@ func TestTheInterfaceIsFoundOutOnceAndRemembered(t *testing.T) {
 		text            string
 		code            packet.Code
 	}{
-		"OpenAI itself":                       {official: true, chat: works, responses: there, want: "responses responses responses", text: "by responses"},
-		"OpenAI itself, chat chosen":          {api: openai.APIChat, official: true, chat: works, responses: there, want: "chat/completions chat/completions chat/completions", text: "by chat"},
-		"another endpoint":                    {chat: works, responses: there, want: "chat/completions chat/completions chat/completions", text: "by chat"},
-		"another endpoint, responses chosen":  {api: openai.APIResponses, chat: works, responses: there, want: "responses responses responses", text: "by responses"},
-		"a proxy of OpenAI without responses": {official: true, chat: works, responses: missing, want: "responses chat/completions chat/completions chat/completions", text: "by chat"},
-		"a model without responses": {official: true, chat: works, text: "by chat", want: "responses chat/completions chat/completions chat/completions",
+		"OpenAI itself": {official: true, chat: works, responses: there,
+			want: "responses responses responses", text: "by responses"},
+		"OpenAI itself, chat chosen": {api: openai.APIChat, official: true, chat: works, responses: there,
+			want: "chat/completions chat/completions chat/completions", text: "by chat"},
+		"another endpoint": {chat: works, responses: there,
+			want: "chat/completions chat/completions chat/completions", text: "by chat"},
+		"another endpoint, responses chosen": {api: openai.APIResponses, chat: works, responses: there,
+			want: "responses responses responses", text: "by responses"},
+		"a proxy of OpenAI without responses": {official: true, chat: works, responses: missing,
+			want: "responses chat/completions chat/completions chat/completions", text: "by chat"},
+		"a model without responses": {official: true, chat: works, text: "by chat",
+			want:      "responses chat/completions chat/completions chat/completions",
 			responses: answering{400, `{"error":{"message":"The requested model 'x' is not supported with the Responses API."}}`}},
-		"a model of responses alone": {responses: there, text: "by responses", want: "chat/completions responses responses responses",
+		"a model of responses alone": {responses: there, text: "by responses",
+			want: "chat/completions responses responses responses",
 			chat: answering{404, `{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions."}}`}},
-		"a field of responses alone": {responses: there, text: "by responses", want: "chat/completions responses responses responses",
+		"a field of responses alone": {responses: there, text: "by responses",
+			want: "chat/completions responses responses responses",
 			chat: answering{400, `{"error":{"message":"Function tools with reasoning_effort are not supported for x in /v1/chat/completions. Please use /v1/responses instead."}}`}},
-		"no chat completions there": {chat: answering{405, ""}, responses: there, want: "chat/completions responses responses responses", text: "by responses"},
+		"no chat completions there": {chat: answering{405, ""}, responses: there,
+			want: "chat/completions responses responses responses", text: "by responses"},
 		// What does not work is not remembered, and the reason is told.
-		"neither":                 {chat: missing, responses: missing, want: "chat/completions responses chat/completions responses chat/completions responses", code: packet.CodeModelNotFound},
-		"a model that is unknown": {chat: answering{404, `{"error":{"message":"The model x does not exist"}}`}, responses: there, want: "chat/completions chat/completions chat/completions", code: packet.CodeModelNotFound},
-		"a key that is refused":   {chat: missing, responses: answering{401, `{}`}, want: "chat/completions responses chat/completions responses chat/completions responses", code: packet.CodeModelAuth},
-		"chosen and missing":      {api: openai.APIResponses, chat: works, responses: missing, want: "responses responses responses", code: packet.CodeModelNotFound},
+		"neither": {chat: missing, responses: missing,
+			want: "chat/completions responses chat/completions responses chat/completions responses",
+			code: packet.CodeModelNotFound},
+		"a model that is unknown": {chat: answering{404, `{"error":{"message":"The model x does not exist"}}`},
+			responses: there, want: "chat/completions chat/completions chat/completions",
+			code: packet.CodeModelNotFound},
+		"a key that is refused": {chat: missing, responses: answering{401, `{}`},
+			want: "chat/completions responses chat/completions responses chat/completions responses",
+			code: packet.CodeModelAuth},
+		"chosen and missing": {api: openai.APIResponses, chat: works, responses: missing,
+			want: "responses responses responses", code: packet.CodeModelNotFound},
 		// After the first byte nothing is sent again.
-		"cut after the first byte": {official: true, chat: works, responses: answering{200, "data: {\"type\":\"response.created\"}\n\n"}, want: "responses responses responses", code: packet.CodeModelInterrupted},
-		"an error in the stream that names the other": {chat: answering{200, "data: {\"error\":{\"message\":\"use v1/responses\"}}\n\n"}, responses: there,
+		"cut after the first byte": {official: true, chat: works,
+			responses: answering{200, "data: {\"type\":\"response.created\"}\n\n"},
+			want:      "responses responses responses", code: packet.CodeModelInterrupted},
+		"an error in the stream that names the other": {chat: answering{200,
+			"data: {\"error\":{\"message\":\"use v1/responses\"}}\n\n"}, responses: there,
 			want: "chat/completions chat/completions chat/completions", code: packet.CodeModelFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,9 +124,11 @@ func TestTheInterfaceIsFoundOutOnceAndRemembered(t *testing.T) {
 			server := httptest.NewServer(i)
 			defer server.Close()
 			defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-			cfg := openai.Config{Name: "n", Model: "x", BaseURL: server.URL + "/v1", API: tc.api, Remember: new(atomic.Uint32)}
+			cfg := openai.Config{Name: "n", Model: "x", BaseURL: server.URL + "/v1", API: tc.api,
+				Remember: new(atomic.Uint32)}
 			if tc.official {
-				cfg.BaseURL, cfg.HTTPClient = "https://api.openai.com/v1", &http.Client{Transport: elsewhere{strings.TrimPrefix(server.URL, "http://")}}
+				cfg.BaseURL, cfg.HTTPClient = "https://api.openai.com/v1",
+					&http.Client{Transport: elsewhere{strings.TrimPrefix(server.URL, "http://")}}
 			}
 			for range 2 {
 				m, err := openai.New(cfg)
@@ -150,7 +174,8 @@ func TestSummariesThatAreRefusedAreLeftOut(t *testing.T) {
 		fmt.Fprint(w, responsesStream)
 	}))
 	defer server.Close()
-	m, err := openai.New(openai.Config{Name: "n", Model: "x", BaseURL: server.URL + "/v1", API: openai.APIResponses, Able: llm.Abilities{Reasoning: llm.Yes}})
+	m, err := openai.New(openai.Config{Name: "n", Model: "x", BaseURL: server.URL + "/v1", API: openai.APIResponses,
+		Able: llm.Abilities{Reasoning: llm.Yes}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +186,8 @@ func TestSummariesThatAreRefusedAreLeftOut(t *testing.T) {
 		}
 	}
 	var last struct{ Reasoning map[string]any }
-	if err := json.Unmarshal([]byte(bodies[len(bodies)-1]), &last); err != nil || len(bodies) != 3 || last.Reasoning["effort"] != "medium" {
+	if err := json.Unmarshal([]byte(bodies[len(bodies)-1]), &last); err != nil || len(bodies) != 3 ||
+		last.Reasoning["effort"] != "medium" {
 		t.Errorf("%d requests, the last %v, %v", len(bodies), last, err)
 	}
 	if slices.ContainsFunc(bodies[1:], func(b string) bool { return strings.Contains(b, "summary") }) {

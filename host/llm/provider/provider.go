@@ -67,8 +67,10 @@ type Setting struct {
 // All are the providers, in the order in which they are shown. It must not be changed
 // at run time.
 var All = []Provider{
-	{Name: OpenAI, Title: "Chat completions: llama.cpp, vLLM, OpenAI and others", ExampleURL: "http://127.0.0.1:8080/v1",
-		ExampleModel: "qwen3-8b", Settings: []Setting{{Name: SettingAPI}, {Name: SettingNativeSearch, API: APIResponses}},
+	{Name: OpenAI, Title: "Chat completions: llama.cpp, vLLM, OpenAI and others",
+		ExampleURL:   "http://127.0.0.1:8080/v1",
+		ExampleModel: "qwen3-8b", Settings: []Setting{{Name: SettingAPI},
+			{Name: SettingNativeSearch, API: APIResponses}},
 		SDK: "github.com/openai"},
 	{Name: Ollama, Title: "Ollama", BaseURL: "http://127.0.0.1:11434", ExampleURL: "http://127.0.0.1:11434",
 		ExampleModel: "qwen3:8b", Settings: []Setting{{Name: SettingKeepAlive}}},

@@ -99,7 +99,8 @@ func errandFor(m llm.Model) errand {
 // answers have come or ctx is done; now is the clock.
 func Run(ctx context.Context, m llm.Model, now func() time.Time) Report {
 	llm.Forget(m)
-	answer := ask(ctx, m, now, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: question}}, Choice: llm.ChoiceNone})
+	answer := ask(ctx, m, now, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: question}},
+		Choice: llm.ChoiceNone})
 	r := Report{FirstMS: answer.first.Milliseconds()}
 	r.Checks = append(r.Checks, reached(answer), key(answer), answered(answer), streamed(answer))
 	r.Works = answer.err == nil && r.Checks[2].State == OK
@@ -109,7 +110,8 @@ func Run(ctx context.Context, m llm.Model, now func() time.Time) Report {
 	}
 	e := errandFor(m)
 	r.Checks = append(r.Checks, e.done(ask(ctx, m, now, llm.Request{
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: e.question}}, Tools: []llm.ToolDef{e.tool}, Choice: llm.ChoiceAuto,
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: e.question}}, Tools: []llm.ToolDef{e.tool},
+		Choice: llm.ChoiceAuto,
 	})))
 	return r
 }
@@ -181,7 +183,8 @@ func codeOf(err error) packet.Code {
 }
 
 func reached(h *heard) Check {
-	if code := codeOf(h.err); h.err != nil && h.pieces == 0 && (code == packet.CodeModelUnreachable || code == packet.CodeModelTimeout || code == "") {
+	if code := codeOf(h.err); h.err != nil && h.pieces == 0 &&
+		(code == packet.CodeModelUnreachable || code == packet.CodeModelTimeout || code == "") {
 		return Check{"reachable", Failed, sentence(h.err)}
 	}
 	return Check{"reachable", OK, "The server answers."}
@@ -208,7 +211,8 @@ func answered(h *heard) Check {
 	case h.err != nil:
 		return Check{"answers", Failed, sentence(h.err)}
 	case strings.TrimSpace(h.text.String()) == "" && h.reasoning.Len() > 0:
-		return Check{"answers", Failed, "It thought and then wrote no answer. Its limit of output tokens may be too small."}
+		return Check{"answers", Failed, "It thought and then wrote no answer. Its limit of output tokens may be too " +
+			"small."}
 	case strings.TrimSpace(h.text.String()) == "":
 		return Check{"answers", Failed, "It ended without writing anything. Is the name of the model right?"}
 	}
@@ -234,9 +238,11 @@ func (e errand) done(h *heard) Check {
 		var arguments map[string]any
 		switch err := json.Unmarshal([]byte(c.arguments), &arguments); {
 		case c.name != e.tool.Name:
-			return Check{"tools", Doubtful, fmt.Sprintf("It called a tool that was not offered, “%s”.", shorten(c.name))}
+			return Check{"tools", Doubtful, fmt.Sprintf("It called a tool that was not offered, “%s”.",
+				shorten(c.name))}
 		case err != nil || arguments[e.argument] == nil || arguments[e.argument] == "":
-			return Check{"tools", Doubtful, "It called the tool with arguments that do not fit. Bulkhead tells it what was wrong and lets it try again."}
+			return Check{"tools", Doubtful, "It called the tool with arguments that do not fit. Bulkhead tells it " +
+				"what was wrong and lets it try again."}
 		}
 		return Check{"tools", OK, "It called the tool with the right arguments."}
 	}

@@ -62,20 +62,36 @@ func TestReportSaysWhatWorks(t *testing.T) {
 		works   bool
 		want    string
 	}{
-		"everything":       {[]*llmtest.Reply{count(), call("tide_table", `{"place":"Skerryvore"}`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:ok"},
-		"one piece":        {[]*llmtest.Reply{llmtest.Answer().Text("one"), call("tide_table", `{"place":"S"}`)}, true, "reachable:ok key:ok answers:ok streams:doubtful tools:ok"},
-		"no call":          {[]*llmtest.Reply{count(), llmtest.Answer().Text("High.")}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
-		"a call as text":   {[]*llmtest.Reply{count(), llmtest.Answer().Text(`{"name":"tide_table"}`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
-		"broken arguments": {[]*llmtest.Reply{count(), call("tide_table", `{"pl`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
-		"another tool":     {[]*llmtest.Reply{count(), call("moon", `{}`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
-		"tools refused":    {[]*llmtest.Reply{count(), llmtest.Status(400, `{"error":{"message":"m cannot be asked so"}}`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:failed"},
-		"tools as text": {[]*llmtest.Reply{count(), llmtest.Status(400, `{"error":{"message":"m does not support tools"}}`),
-			llmtest.Answer().Text(`<tool_call>{"name": "tide_table", "arguments": {"place": "S"}}</tool_call>`)}, true, "reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
-		"bad key":       {[]*llmtest.Reply{llmtest.Status(401, `{"error":{"message":"sk-hidden is wrong"}}`)}, false, "reachable:ok key:failed answers:skipped streams:skipped tools:skipped"},
-		"no such model": {[]*llmtest.Reply{llmtest.Status(404, `{"error":{"code":"model_not_found","message":"no m"}}`)}, false, "reachable:ok key:ok answers:failed streams:skipped tools:skipped"},
-		"a fault":       {[]*llmtest.Reply{llmtest.Status(500, `{}`)}, false, "reachable:ok key:skipped answers:failed streams:skipped tools:skipped"},
-		"broken off":    {[]*llmtest.Reply{llmtest.Answer().Text("one", "two").Unfinished()}, false, "reachable:ok key:ok answers:failed streams:ok tools:skipped"},
-		"only thoughts": {[]*llmtest.Reply{llmtest.Answer().Reasoning("hm", "hm")}, false, "reachable:ok key:ok answers:failed streams:ok tools:skipped"},
+		"everything": {[]*llmtest.Reply{count(), call("tide_table", `{"place":"Skerryvore"}`)}, true,
+			"reachable:ok key:ok answers:ok streams:ok tools:ok"},
+		"one piece": {[]*llmtest.Reply{llmtest.Answer().Text("one"), call("tide_table", `{"place":"S"}`)}, true,
+			"reachable:ok key:ok answers:ok streams:doubtful tools:ok"},
+		"no call": {[]*llmtest.Reply{count(), llmtest.Answer().Text("High.")}, true,
+			"reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
+		"a call as text": {[]*llmtest.Reply{count(), llmtest.Answer().Text(`{"name":"tide_table"}`)}, true,
+			"reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
+		"broken arguments": {[]*llmtest.Reply{count(), call("tide_table", `{"pl`)}, true,
+			"reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
+		"another tool": {[]*llmtest.Reply{count(), call("moon", `{}`)}, true,
+			"reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
+		"tools refused": {[]*llmtest.Reply{count(),
+			llmtest.Status(400, `{"error":{"message":"m cannot be asked so"}}`)}, true,
+			"reachable:ok key:ok answers:ok streams:ok tools:failed"},
+		"tools as text": {[]*llmtest.Reply{count(),
+			llmtest.Status(400, `{"error":{"message":"m does not support tools"}}`),
+			llmtest.Answer().Text(`<tool_call>{"name": "tide_table", "arguments": {"place": "S"}}</tool_call>`)}, true,
+			"reachable:ok key:ok answers:ok streams:ok tools:doubtful"},
+		"bad key": {[]*llmtest.Reply{llmtest.Status(401, `{"error":{"message":"sk-hidden is wrong"}}`)}, false,
+			"reachable:ok key:failed answers:skipped streams:skipped tools:skipped"},
+		"no such model": {[]*llmtest.Reply{llmtest.Status(404,
+			`{"error":{"code":"model_not_found","message":"no m"}}`)}, false,
+			"reachable:ok key:ok answers:failed streams:skipped tools:skipped"},
+		"a fault": {[]*llmtest.Reply{llmtest.Status(500, `{}`)}, false,
+			"reachable:ok key:skipped answers:failed streams:skipped tools:skipped"},
+		"broken off": {[]*llmtest.Reply{llmtest.Answer().Text("one", "two").Unfinished()}, false,
+			"reachable:ok key:ok answers:failed streams:ok tools:skipped"},
+		"only thoughts": {[]*llmtest.Reply{llmtest.Answer().Reasoning("hm", "hm")}, false,
+			"reachable:ok key:ok answers:failed streams:ok tools:skipped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, server := try(t, tc.replies...)
@@ -87,7 +103,8 @@ func TestReportSaysWhatWorks(t *testing.T) {
 					t.Errorf("the key, or a message that is saved, shows in %q", c.Message)
 				}
 			}
-			if asked := server.Requests(); len(tc.replies) == 2 && (len(asked) != 2 || asked[0].Offers("tide_table") || !asked[1].Offers("tide_table")) {
+			if asked := server.Requests(); len(tc.replies) == 2 &&
+				(len(asked) != 2 || asked[0].Offers("tide_table") || !asked[1].Offers("tide_table")) {
 				t.Errorf("the server was asked %d times", len(asked))
 			}
 		})

@@ -20,7 +20,8 @@ func TestPageHasTheCodes(t *testing.T) {
 	}
 	got, err := os.ReadFile("../../../web/src/lib/codes.json")
 	if err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("web/src/lib/codes.json is not what host/packet/code.go says (%v); run: go run ./host/packet/gencodes web/src/lib/codes.json", err)
+		t.Fatalf("web/src/lib/codes.json is not what host/packet/code.go says (%v); run: go run "+
+			"./host/packet/gencodes web/src/lib/codes.json", err)
 	}
 }
 

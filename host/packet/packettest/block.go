@@ -25,7 +25,8 @@ func (c *Checker) blockPacket(m *model, key packet.Key, obj packet.Obj) {
 		c.close(m, c.inside(m, key, kindMessage, obj))
 	case packet.ResearchAgentStart:
 		c.agentStart(m, key, obj)
-	case packet.IntermediateReportStart, packet.IntermediateReportDelta, packet.IntermediateReportCitedDocs, packet.IntermediateReportEnd:
+	case packet.IntermediateReportStart, packet.IntermediateReportDelta, packet.IntermediateReportCitedDocs,
+		packet.IntermediateReportEnd:
 		c.reportPacket(m, key, obj)
 	default:
 		c.toolPacket(m, key, obj)
@@ -120,7 +121,8 @@ func (c *Checker) checkReasoning(m *model, key packet.Key, k kind, obj packet.Ob
 		return
 	}
 	switch obj.(type) {
-	case packet.MessageEnd, packet.IntermediateReportEnd, packet.ToolError, packet.SectionEnd, packet.ApprovalResolved, packet.InputResolved:
+	case packet.MessageEnd, packet.IntermediateReportEnd, packet.ToolError, packet.SectionEnd, packet.ApprovalResolved,
+		packet.InputResolved:
 		return
 	}
 	c.fail(RuleReasoning, "%s at %s before the reasoning at %s closed", obj.Type(), key, a.reasoning.place)

@@ -83,7 +83,8 @@ func (c *Checker) markers(m *model, b *block, before int) {
 		if n > c.before {
 			m.cites.used++
 			if n != c.before+m.cites.used {
-				c.fail(RuleCitation, "[[%d]] is the answer's citation no. %d in order of first use", n, c.before+m.cites.used)
+				c.fail(RuleCitation, "[[%d]] is the answer's citation no. %d in order of first use", n,
+					c.before+m.cites.used)
 			}
 		}
 		if place.block == b && from+at[0] < place.bytes {

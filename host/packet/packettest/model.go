@@ -156,7 +156,8 @@ func (c *Checker) modelStop(m *model, obj packet.Stop) {
 	c.requireClosed(m, "its stop")
 	m.stopped, m.reason = true, obj.Reason
 	switch obj.Reason {
-	case packet.StopCompleted, packet.StopUserCancelled, packet.StopError, packet.StopInterrupted, packet.StopAwaitingUser:
+	case packet.StopCompleted, packet.StopUserCancelled, packet.StopError, packet.StopInterrupted,
+		packet.StopAwaitingUser:
 	default:
 		c.fail(RuleFields, "stop has the unknown reason %q", obj.Reason)
 	}

@@ -68,7 +68,8 @@ func isOfModel(p packet.Packet) bool { return p.Placement.ModelIndex != nil }
 // isFrame is true for packets that a stream needs exactly once.
 func isFrame(p packet.Packet) bool {
 	switch p.Obj.(type) {
-	case packet.RunStarted, packet.Stop, packet.ReasoningStart, packet.MessageStart, packet.ToolStart, packet.ApprovalRequest,
+	case packet.RunStarted, packet.Stop, packet.ReasoningStart, packet.MessageStart, packet.ToolStart,
+		packet.ApprovalRequest,
 		packet.ApprovalResolved:
 		return true
 	}
@@ -86,7 +87,8 @@ func isClosing(p packet.Packet) bool {
 // isOfBlock is true for packets that stand in a block, opening ones left out.
 func isOfBlock(p packet.Packet) bool {
 	switch p.Obj.(type) {
-	case packet.ReasoningDelta, packet.MessageDelta, packet.CitationInfo, packet.ToolArgs, packet.ToolOutput, packet.ToolError:
+	case packet.ReasoningDelta, packet.MessageDelta, packet.CitationInfo, packet.ToolArgs, packet.ToolOutput,
+		packet.ToolError:
 		return true
 	}
 	return isClosing(p)

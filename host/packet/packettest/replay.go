@@ -108,7 +108,8 @@ func CheckReplay(sent, replay []packet.Packet) []Violation {
 	}
 	for i := range min(len(a), len(b)) {
 		if a[i].Place != b[i].Place {
-			c.fail(RuleSameReplay, "block %d of the replay is at %s, in the run it was at %s", i, b[i].Place, a[i].Place)
+			c.fail(RuleSameReplay, "block %d of the replay is at %s, in the run it was at %s", i, b[i].Place,
+				a[i].Place)
 			continue
 		}
 		if !equalContent(a[i].Content, b[i].Content) {

@@ -22,7 +22,8 @@ func (c *Checker) agentStart(m *model, key packet.Key, obj packet.ResearchAgentS
 	case key.SubTurn >= 0:
 		c.fail(RuleFields, "an agent starts at %s, inside another", key)
 	case !b.tool.args || b.tool.failed:
-		c.fail(RuleToolBlock, "an agent starts at %s before the tool_args of call %q or after its error", key, b.tool.call)
+		c.fail(RuleToolBlock, "an agent starts at %s before the tool_args of call %q or after its error", key,
+			b.tool.call)
 	case b.tool.agent:
 		c.fail(RuleToolBlock, "a second agent starts in the block of call %q", b.tool.call)
 	case m.nested[key] != nil:

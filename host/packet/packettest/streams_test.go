@@ -31,7 +31,8 @@ func (s *stream) append(place packet.Placement, obj packet.Obj) {
 func started(models ...int) packet.RunStarted {
 	var responses []packet.Response
 	for _, m := range models {
-		responses = append(responses, packet.Response{ModelIndex: m, MessageID: "m_" + string(rune('a'+m)), Model: "local"})
+		responses = append(responses, packet.Response{ModelIndex: m, MessageID: "m_" + string(rune('a'+m)),
+			Model: "local"})
 	}
 	return packet.RunStarted{UserMessageID: "m_user", Responses: responses}
 }
@@ -39,7 +40,8 @@ func started(models ...int) packet.RunStarted {
 func delta(text string) packet.Obj             { return packet.MessageDelta{Content: text} }
 func stop(reason packet.StopReason) packet.Obj { return packet.Stop{Reason: reason} }
 func toolStart(call string) packet.ToolStart {
-	return packet.ToolStart{CallID: call, Tool: "internal_search", Plugin: "search", Title: "Search", Labels: []string{}}
+	return packet.ToolStart{CallID: call, Tool: "internal_search", Plugin: "search", Title: "Search",
+		Labels: []string{}}
 }
 func toolArgs(call string) packet.Obj {
 	return packet.ToolArgs{CallID: call, Arguments: json.RawMessage(`{"queries":["hull"]}`)}
@@ -60,7 +62,8 @@ var (
 func plain() []packet.Packet {
 	var s stream
 	s.run(packet.SessionCreated{SessionID: "s_1"}, started(0))
-	s.at(0, packet.At(0, 0), packet.MessageStart{}, delta("The "), delta("hull."), packet.MessageEnd{}, usage, stop(packet.StopCompleted))
+	s.at(0, packet.At(0, 0), packet.MessageStart{}, delta("The "), delta("hull."), packet.MessageEnd{}, usage,
+		stop(packet.StopCompleted))
 	s.run(stop(packet.StopCompleted))
 	return s
 }
@@ -69,10 +72,13 @@ func plain() []packet.Packet {
 func thoughtful() []packet.Packet {
 	var s stream
 	s.run(started(0))
-	s.at(0, packet.At(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "Hm."}, packet.ReasoningDone{DurationMS: 4})
+	s.at(0, packet.At(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "Hm."},
+		packet.ReasoningDone{DurationMS: 4})
 	s.at(0, packet.At(1, 0), packet.MessageStart{}, delta("First."), packet.MessageEnd{})
-	s.at(0, packet.At(2, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "More."}, packet.ReasoningDone{DurationMS: 2})
-	s.at(0, packet.At(3, 0), packet.MessageStart{}, delta(" Then."), packet.MessageEnd{}, usage, stop(packet.StopCompleted))
+	s.at(0, packet.At(2, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "More."},
+		packet.ReasoningDone{DurationMS: 2})
+	s.at(0, packet.At(3, 0), packet.MessageStart{}, delta(" Then."), packet.MessageEnd{}, usage,
+		stop(packet.StopCompleted))
 	s.run(stop(packet.StopCompleted))
 	return s
 }
@@ -81,15 +87,18 @@ func thoughtful() []packet.Packet {
 func searching() []packet.Packet {
 	var s stream
 	s.run(started(0))
-	s.at(0, packet.At(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "Search."}, packet.ReasoningDone{DurationMS: 1})
+	s.at(0, packet.At(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "Search."},
+		packet.ReasoningDone{DurationMS: 1})
 	s.at(0, packet.At(1, 0), packet.MessageStart{}, delta("I look it up."), packet.MessageEnd{}, usage)
 	s.at(0, packet.At(2, 0), packet.TopLevelBranching{TurnIndex: 2, Tabs: []int{0, 2}})
 	s.at(0, packet.At(2, 0), toolStart("c_1"), toolArgs("c_1"))
 	s.at(0, packet.At(2, 2), toolStart("c_2"), toolArgs("c_2"), packet.ToolProgress{CallID: "c_2", Message: "reading"})
-	s.at(0, packet.At(2, 0), packet.ToolDocuments{CallID: "c_1", Documents: []packet.Document{document("d_1", 101)}}, done)
+	s.at(0, packet.At(2, 0), packet.ToolDocuments{CallID: "c_1", Documents: []packet.Document{document("d_1", 101)}},
+		done)
 	s.at(0, packet.At(2, 2), packet.ToolError{CallID: "c_2", Kind: packet.ToolErrorFailed, Message: "It failed."},
 		packet.SectionEnd{Outcome: packet.OutcomeError})
-	s.at(0, packet.At(3, 0), packet.MessageStart{}, delta("A hull is a shell "), cite(1, "d_1"), delta("[[1]]"), delta(", see "),
+	s.at(0, packet.At(3, 0), packet.MessageStart{}, delta("A hull is a shell "), cite(1, "d_1"), delta("[[1]]"),
+		delta(", see "),
 		cite(2, "d_2"), delta("[[2]] and [[1]]. Not [[9]]."),
 		packet.CitationSupport{CitationNumber: 1, Start: 0, End: 17, Support: packet.SupportStated},
 		packet.MessageEnd{}, usage, stop(packet.StopCompleted))
@@ -110,7 +119,8 @@ func asking() []packet.Packet {
 		packet.ToolOutput{CallID: "c_1", Channel: packet.ChannelText, Delta: "out"},
 		packet.ToolFiles{CallID: "c_1", Files: []packet.File{{FileID: "f_1"}}},
 		packet.MemoryChanged{CallID: "c_1", Operation: "add", MemoryID: "x"}, done)
-	s.at(0, packet.At(1, 0), packet.MessageStart{}, delta("Done."), packet.MessageEnd{}, usage, stop(packet.StopCompleted))
+	s.at(0, packet.At(1, 0), packet.MessageStart{}, delta("Done."), packet.MessageEnd{}, usage,
+		stop(packet.StopCompleted))
 	s.run(stop(packet.StopCompleted))
 	return s
 }
@@ -119,10 +129,13 @@ func asking() []packet.Packet {
 func stopped() []packet.Packet {
 	var s stream
 	s.run(started(0))
-	s.at(0, packet.At(0, 0), packet.TopLevelBranching{TurnIndex: 0, Tabs: []int{0, 1}}, toolStart("c_1"), toolArgs("c_1"))
-	s.at(0, packet.At(0, 0), packet.ApprovalRequest{ApprovalID: "a_1", CallID: "c_1"}, packet.ApprovalResolved{ApprovalID: "a_1", Decision: "cancelled"},
+	s.at(0, packet.At(0, 0), packet.TopLevelBranching{TurnIndex: 0, Tabs: []int{0, 1}}, toolStart("c_1"),
+		toolArgs("c_1"))
+	s.at(0, packet.At(0, 0), packet.ApprovalRequest{ApprovalID: "a_1", CallID: "c_1"},
+		packet.ApprovalResolved{ApprovalID: "a_1", Decision: "cancelled"},
 		packet.SectionEnd{Outcome: packet.OutcomeCancelled})
-	s.at(0, packet.At(0, 1), toolStart("c_2"), packet.SectionEnd{Outcome: packet.OutcomeCancelled}, stop(packet.StopUserCancelled))
+	s.at(0, packet.At(0, 1), toolStart("c_2"), packet.SectionEnd{Outcome: packet.OutcomeCancelled},
+		stop(packet.StopUserCancelled))
 	s.run(stop(packet.StopUserCancelled))
 	return s
 }
@@ -133,7 +146,8 @@ func nesting() []packet.Packet {
 	outer := packet.At(0, 0)
 	s.run(started(0))
 	s.at(0, outer, toolStart("c_1"), toolArgs("c_1"))
-	s.at(0, outer.Nested(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "In."}, packet.ReasoningDone{})
+	s.at(0, outer.Nested(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "In."},
+		packet.ReasoningDone{})
 	inner := toolStart("c_2")
 	inner.ParentCallID = "c_1"
 	s.at(0, outer.Nested(1, 0), inner, toolArgs("c_2"))
@@ -153,12 +167,16 @@ func researching() []packet.Packet {
 	outer := packet.At(0, 0)
 	s.run(started(0))
 	s.at(0, outer, toolStart("c_1"), toolArgs("c_1"), packet.ResearchAgentStart{ResearchTask: "Look."})
-	s.at(0, outer.Nested(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "In."}, packet.ReasoningDone{}, usage)
+	s.at(0, outer.Nested(0, 0), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: "In."},
+		packet.ReasoningDone{}, usage)
 	inner := toolStart("c_2")
 	inner.ParentCallID = "c_1"
-	s.at(0, outer.Nested(1, 0), inner, toolArgs("c_2"), packet.ToolDocuments{CallID: "c_2", Documents: []packet.Document{document("d_1", 101)}}, done)
-	s.at(0, outer.Nested(2, 0), packet.IntermediateReportStart{}, packet.IntermediateReportDelta{Content: "It is [[101]]."},
-		packet.IntermediateReportCitedDocs{Documents: []packet.Document{document("d_1", 101)}}, packet.IntermediateReportEnd{}, usage)
+	s.at(0, outer.Nested(1, 0), inner, toolArgs("c_2"),
+		packet.ToolDocuments{CallID: "c_2", Documents: []packet.Document{document("d_1", 101)}}, done)
+	s.at(0, outer.Nested(2, 0), packet.IntermediateReportStart{},
+		packet.IntermediateReportDelta{Content: "It is [[101]]."},
+		packet.IntermediateReportCitedDocs{Documents: []packet.Document{document("d_1", 101)}},
+		packet.IntermediateReportEnd{}, usage)
 	s.at(0, outer, packet.ToolDocuments{CallID: "c_1", Documents: []packet.Document{document("d_1", 101)}}, done)
 	s.at(0, packet.At(1, 0), packet.MessageStart{}, delta("Outer."), packet.MessageEnd{}, stop(packet.StopCompleted))
 	s.run(stop(packet.StopCompleted))
@@ -172,7 +190,8 @@ func comparing() []packet.Packet {
 	s.at(0, packet.At(0, 0), packet.MessageStart{}, delta("A"))
 	s.at(1, packet.At(0, 0), packet.MessageStart{}, delta("B"))
 	s.at(0, packet.At(0, 0), packet.MessageEnd{}, usage, stop(packet.StopCompleted))
-	s.at(1, packet.At(0, 0), packet.MessageEnd{}, packet.NewNotice(packet.CodeCutOff, ""), packet.NewError(packet.CodeModelInterrupted, ""),
+	s.at(1, packet.At(0, 0), packet.MessageEnd{}, packet.NewNotice(packet.CodeCutOff, ""),
+		packet.NewError(packet.CodeModelInterrupted, ""),
 		stop(packet.StopError))
 	s.run(stop(packet.StopCompleted))
 	return s
@@ -214,7 +233,8 @@ func unknown() []packet.Packet {
 // goodStreams are one of each shape.
 var goodStreams = map[string]func() []packet.Packet{
 	"plain": plain, "thoughtful": thoughtful, "searching": searching, "asking": asking, "stopped": stopped,
-	"nesting": nesting, "researching": researching, "comparing": comparing, "crashed": crashed, "early": early, "unknown": unknown,
+	"nesting": nesting, "researching": researching, "comparing": comparing, "crashed": crashed, "early": early,
+	"unknown": unknown,
 }
 
 // The edits below break a stream; each returns a new one, numbered anew.
@@ -282,5 +302,6 @@ func shift(packets []packet.Packet, from, to packet.Placement) []packet.Packet {
 
 // insert adds a packet of model 0 before index i.
 func insert(packets []packet.Packet, i int, place packet.Placement, obj packet.Obj) []packet.Packet {
-	return renumber(slices.Insert(slices.Clone(packets), i, packet.Packet{Run: "r_1", Epoch: 1, Placement: place.ForModel(0), Obj: obj}))
+	return renumber(slices.Insert(slices.Clone(packets), i,
+		packet.Packet{Run: "r_1", Epoch: 1, Placement: place.ForModel(0), Obj: obj}))
 }

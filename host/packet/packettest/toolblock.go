@@ -32,7 +32,8 @@ func (c *Checker) toolStart(m *model, key packet.Key, obj packet.ToolStart) {
 	if parent := obj.ParentCallID; parent != "" && !c.calls[parent] {
 		c.fail(RuleToolBlock, "the parent call %q of %q is not running", parent, obj.CallID)
 	}
-	if outer := m.blocks[parentOf(key)]; key.SubTurn >= 0 && outer != nil && outer.tool.agent && obj.ParentCallID == "" {
+	if outer := m.blocks[parentOf(key)]; key.SubTurn >= 0 && outer != nil && outer.tool.agent &&
+		obj.ParentCallID == "" {
 		c.fail(RuleToolBlock, "the call %q of an agent names no parent call", obj.CallID)
 	}
 }

@@ -288,7 +288,8 @@ func TestKeysAndTablesHaveLimits(t *testing.T) {
 				tx.DeleteTable(Nested("outer", "none")), tx.DeleteTable(Nested("keys", "k")))
 		})
 		want := []string{`"keys"`, `"keys"/"k"="k"`, `"outer"`, `"outer\x00in"`, `"outer\x00in"/"k"="k"`}
-		if got := slices.DeleteFunc(read(t, db), func(s string) bool { return len(s) > 1000 }); !slices.Equal(got, want) {
+		if got := slices.DeleteFunc(read(t, db), func(s string) bool { return len(s) > 1000 }); !slices.Equal(got,
+			want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})
@@ -341,8 +342,10 @@ func TestScanIsInByteOrderWithinThePrefix(t *testing.T) {
 				}
 			}
 			for _, c := range []struct{ prefix, before, want string }{
-				{"", "a/2", "a/1 a A"}, {"a", "a/2", "a/1 a"}, {"a/", "a/15", "a/1"}, {"a/", "a/1", ""}, {"a/", "A", ""},
-				{"a/", "zzz", "a/2 a/1"}, {"\xff", "\xff\xff", "\xff"}, {"", "\xff\xff\xff", "\xff\xff \xff ä b a0 a/2 a/1 a A"},
+				{"", "a/2", "a/1 a A"}, {"a", "a/2", "a/1 a"}, {"a/", "a/15", "a/1"}, {"a/", "a/1", ""},
+				{"a/", "A", ""},
+				{"a/", "zzz", "a/2 a/1"}, {"\xff", "\xff\xff", "\xff"},
+				{"", "\xff\xff\xff", "\xff\xff \xff ä b a0 a/2 a/1 a A"},
 			} {
 				if got := scannedBack(tx, "a", c.prefix, c.before); !slices.Equal(got, strings.Fields(c.want)) {
 					t.Errorf("scan back %q from %q: %q, want %q", c.prefix, c.before, got, c.want)
@@ -453,7 +456,8 @@ func TestTablesAreListedAndDeletedWithWhatIsNestedInThem(t *testing.T) {
 		expect(`"a"`, `"a"/"1"="1"`, `"a\x00x"`, `"a\x00x"/"1"="1"`, `"a\x00y"`, `"a\x00y"/"1"="1"`, `"a\x00y"/"2"="2"`,
 			`"b"`, `"b"/"1"="1"`, `"only"`, `"only\x00x"`, `"only\x00x"/"1"="1"`)
 		write(t, db, func(tx Tx) error {
-			return errors.Join(tx.DeleteTable(Nested("a", "y")), tx.DeleteTable(Nested("only", "x")), tx.Delete("b", "1"))
+			return errors.Join(tx.DeleteTable(Nested("a", "y")), tx.DeleteTable(Nested("only", "x")),
+				tx.Delete("b", "1"))
 		})
 		expect(`"a"`, `"a"/"1"="1"`, `"a\x00x"`, `"a\x00x"/"1"="1"`, `"b"`, `"only"`)
 		write(t, db, func(tx Tx) error { return errors.Join(tx.DeleteTable("a"), tx.DeleteTable("only")) })

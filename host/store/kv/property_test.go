@@ -149,7 +149,8 @@ type step struct {
 var someSteps = rapid.Custom(func(t *rapid.T) step {
 	return step{
 		do: rapid.SampledFrom([]string{
-			"put", "put", "put", "fill", "get", "delete", "delete range", "delete table", "scan", "back", "last", "tables",
+			"put", "put", "put", "fill", "get", "delete", "delete range", "delete table", "scan", "back", "last",
+			"tables",
 		}).Draw(t, "do"),
 		table:  someTables.Draw(t, "table"),
 		key:    someKeys.Draw(t, "key"),

@@ -303,7 +303,8 @@ func (s said) outcome(model int, r oldRun, old oldMessage, labels []string) jour
 		o.Reason = r.StopReason
 	}
 	for _, c := range old.Citations {
-		o.Citations = append(o.Citations, packet.CitationInfo{CitationNumber: c.Number, Ref: c.Ref, Document: c.Document})
+		o.Citations = append(o.Citations, packet.CitationInfo{CitationNumber: c.Number, Ref: c.Ref,
+			Document: c.Document})
 	}
 	return o
 }

@@ -34,7 +34,8 @@ func TestRunPacksManifestInPlace(t *testing.T) {
 
 func TestRunPacksAssets(t *testing.T) {
 	dir := t.TempDir()
-	module, manifest, assets := filepath.Join(dir, "m.wasm"), filepath.Join(dir, "manifest.json"), filepath.Join(dir, "a.tar")
+	module, manifest, assets := filepath.Join(dir, "m.wasm"), filepath.Join(dir, "manifest.json"),
+		filepath.Join(dir, "a.tar")
 	var m wasmtest.Module
 	m.Func("_start", nil, 0)
 	write(t, module, m.Bytes())

@@ -65,7 +65,8 @@ func (g *generator) module() []byte {
 	g.m.Data(int32(g.r.IntN(1000)), []byte("generated data"))
 	g.m.Section(wasmbin.SectionTable, []byte{1, byte(wasmbin.FuncRef), 1, 4, 8})
 	// two mutable globals of each integer type
-	g.m.Section(wasmbin.SectionGlobal, []byte{genGlobals, 0x7f, 1, 0x41, 5, 0x0b, 0x7f, 1, 0x41, 6, 0x0b, 0x7e, 1, 0x42, 7, 0x0b, 0x7e, 1, 0x42, 8, 0x0b})
+	g.m.Section(wasmbin.SectionGlobal, []byte{genGlobals, 0x7f, 1, 0x41, 5, 0x0b, 0x7f, 1, 0x41, 6, 0x0b, 0x7e, 1, 0x42,
+		7, 0x0b, 0x7e, 1, 0x42, 8, 0x0b})
 	element := []byte{1, 0, 0x41, 0, 0x0b, 1, byte(n - 1)}
 	g.m.Section(wasmbin.SectionElement, element)
 	for i := range n {

@@ -74,7 +74,9 @@ func deflated(w io.Writer) io.WriteCloser  { f, _ := flate.NewWriter(w, 6); retu
 func page(title, body string) (out []byte) { return []byte(pageText(title, body)) }
 
 func pageText(title, body string) string {
-	return "<!doctype html><html><head><title>" + title + "</title></head><body><nav><a href=/>Home</a></nav><main><h1>" + title + "</h1><p>" + body + "</p></main></body></html>"
+	return "<!doctype html><html><head><title>" + title +
+		"</title></head><body><nav><a href=/>Home</a></nav><main><h1>" + title + "</h1><p>" + body +
+		"</p></main></body></html>"
 }
 
 func wellBehaved(m *http.ServeMux) {
@@ -111,7 +113,8 @@ func redirects(m *http.ServeMux) {
 	})
 	m.HandleFunc("/refresh", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Refresh", "0; url=http://127.0.0.1/")
-		w.Write(page("Refresh", `<meta http-equiv="refresh" content="0; url=http://127.0.0.1/">`+Text)) //nolint:errcheck // the client may be gone
+		w.Write(page("Refresh", `<meta http-equiv="refresh" content="0; url=http://127.0.0.1/">`+
+			Text)) //nolint:errcheck // the client may be gone
 	})
 }
 
@@ -154,7 +157,8 @@ func liars(m *http.ServeMux) {
 	m.HandleFunc("/klingon", say("text/plain", "klingon", []byte(Text)))
 	m.HandleFunc("/twice", say("text/plain", "gzip, gzip", []byte(Text)))
 	m.HandleFunc("/png", say("text/html", "", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")))
-	m.HandleFunc("/charset", say("text/html; charset=shift_jis", "", []byte("<p>\x93\x94\x91\xe4 "+Text+" \xff\xfe\x81</p>")))
+	m.HandleFunc("/charset", say("text/html; charset=shift_jis", "",
+		[]byte("<p>\x93\x94\x91\xe4 "+Text+" \xff\xfe\x81</p>")))
 	m.HandleFunc("/cookie", func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: "7", Path: "/"})
 		if r.FormValue("back") == "" {

@@ -54,7 +54,8 @@ func listTools() int32 {
 	notifyToolListChanged() // a list that says that it has changed must not begin anew
 	tools := []any{}
 	for _, name := range strings.Fields(config("tools")) {
-		tools = append(tools, map[string]any{"name": name, "description": name + ": " + about(), "inputSchema": map[string]any{"type": "object"}})
+		tools = append(tools, map[string]any{"name": name, "description": name + ": " + about(),
+			"inputSchema": map[string]any{"type": "object"}})
 	}
 	return guest.Output(map[string]any{"tools": tools})
 }

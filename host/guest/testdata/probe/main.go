@@ -26,16 +26,24 @@ var calls int
 
 func init() {
 	pdk.Register(
-		pdk.Func("context", "", "Returns its context.", func(c *pdk.Call, _ none) (pdk.Result, error) { return pdk.JSON(c.Context), nil }),
-		pdk.Func("put", "", "Stores a value.", func(_ *pdk.Call, a keyed) (pdk.Result, error) { return pdk.Text("stored"), pdk.KVPut(a.Key, a.Value) }),
-		pdk.Func("delete", "", "Deletes a value.", func(_ *pdk.Call, a keyed) (pdk.Result, error) { return pdk.Text("deleted"), pdk.KVDelete(a.Key) }),
+		pdk.Func("context", "", "Returns its context.",
+			func(c *pdk.Call, _ none) (pdk.Result, error) { return pdk.JSON(c.Context), nil }),
+		pdk.Func("put", "", "Stores a value.", func(_ *pdk.Call, a keyed) (pdk.Result,
+			error) {
+			return pdk.Text("stored"), pdk.KVPut(a.Key, a.Value)
+		}),
+		pdk.Func("delete", "", "Deletes a value.",
+			func(_ *pdk.Call, a keyed) (pdk.Result, error) { return pdk.Text("deleted"), pdk.KVDelete(a.Key) }),
 		pdk.Func("get", "", "Returns a value.", get),
 		pdk.Func("show", "", "Shows progress and output.", show),
 		pdk.Func("large", "", "Returns many bytes.", func(_ *pdk.Call, a sized) (pdk.Result, error) {
 			return pdk.Text(strings.Repeat("x", a.Bytes)), nil
 		}),
 		pdk.Func("crash", "", "Panics where nobody recovers.", crash),
-		pdk.Func("fail", "", "Fails.", func(*pdk.Call, none) (pdk.Result, error) { return pdk.Result{}, errors.New("no such town: Atlantis") }),
+		pdk.Func("fail", "", "Fails.", func(*pdk.Call, none) (pdk.Result, error) {
+			return pdk.Result{},
+				errors.New("no such town: Atlantis")
+		}),
 		pdk.Func("count", "", "Counts calls in a global.", func(*pdk.Call, none) (pdk.Result, error) {
 			calls++
 			return pdk.JSON(calls), nil
@@ -63,7 +71,8 @@ func get(_ *pdk.Call, a keyed) (pdk.Result, error) {
 func show(c *pdk.Call, _ none) (pdk.Result, error) {
 	pdk.Log(pdk.LevelWarn, "the probe logs")
 	return pdk.Text("shown"), errors.Join(
-		pdk.Progress("half", 0.5), pdk.Output("stdout", "line\n"), pdk.ShowDocuments(pdk.Document{ID: "d", Ref: c.Context.Refs.Start, Title: "Early"}))
+		pdk.Progress("half", 0.5), pdk.Output("stdout", "line\n"),
+		pdk.ShowDocuments(pdk.Document{ID: "d", Ref: c.Context.Refs.Start, Title: "Early"}))
 }
 
 func crash(*pdk.Call, none) (pdk.Result, error) {
@@ -77,7 +86,8 @@ func everything(c *pdk.Call, _ none) (pdk.Result, error) {
 	c.Cite(pdk.Document{ID: "web", Title: "Web", URL: "https://example.org/"})
 	c.Cite(pdk.Document{ID: "script", Title: "Script", URL: "javascript:alert(1)"})
 	return pdk.Result{
-		Content:    []pdk.Content{{Type: "text", Text: "one"}, {Type: "image", MIMEType: "image/png", Data: "AA=="}, {Type: "text", Text: "two"}},
+		Content: []pdk.Content{{Type: "text", Text: "one"}, {Type: "image", MIMEType: "image/png", Data: "AA=="},
+			{Type: "text", Text: "two"}},
 		Structured: json.RawMessage(`{"n":1}`),
 		Files:      []pdk.File{{ID: "f1", Name: "a.txt", MediaType: "text/plain", Size: 3}},
 	}, nil

@@ -77,7 +77,8 @@ func request(_ *pdk.Call, a web) (pdk.Result, error) {
 }
 
 func fetch(_ *pdk.Call, a web) (pdk.Result, error) {
-	r, err := pdk.HTTPFetch(pdk.HTTPRequest{URL: a.URL, Method: a.Method, Headers: a.Headers, Body: []byte(a.Body), Credential: a.Credential})
+	r, err := pdk.HTTPFetch(pdk.HTTPRequest{URL: a.URL, Method: a.Method, Headers: a.Headers, Body: []byte(a.Body),
+		Credential: a.Credential})
 	if err != nil {
 		return pdk.Fail(err.Error()), nil
 	}

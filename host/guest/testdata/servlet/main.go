@@ -49,7 +49,8 @@ func call() int32 {
 			map[string]any{"type": "image", "data": "aGk=", "mimeType": "image/png", "text": nil},
 		}, "isError": nil})
 	case "refuse":
-		return guest.Output(map[string]any{"content": []any{map[string]any{"type": "text", "text": "no such word"}}, "isError": true})
+		return guest.Output(map[string]any{"content": []any{map[string]any{"type": "text", "text": "no such word"}},
+			"isError": true})
 	case "request":
 		return guest.Output(guest.Text(string(in)))
 	}

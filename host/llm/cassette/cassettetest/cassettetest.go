@@ -165,7 +165,8 @@ func stop(t *testing.T, c *cassette.Cassette, reply cassette.Reply, at int, adap
 	select {
 	case <-player.Hold.Left:
 	case <-time.After(patience):
-		t.Fatalf("stopped at %d of %d: the server sees no client leave; what came out:\n%s\n%v", at, len(reply.Body), got, last)
+		t.Fatalf("stopped at %d of %d: the server sees no client leave; what came out:\n%s\n%v", at, len(reply.Body),
+			got, last)
 	}
 	whole := strings.Contains(got, "finish ") // the model had finished before it was stopped
 	if !errors.Is(last, context.Canceled) && !whole {
@@ -181,13 +182,15 @@ func stop(t *testing.T, c *cassette.Cassette, reply cassette.Reply, at int, adap
 func beginning(got, want []string) bool {
 	at := 0
 	for _, line := range got {
-		if strings.HasPrefix(line, "error model_interrupted") || strings.HasPrefix(line, "error model_unreachable") && at == 0 {
+		if strings.HasPrefix(line, "error model_interrupted") || strings.HasPrefix(line, "error model_unreachable") &&
+			at == 0 {
 			return true
 		}
 		for at < len(want) && want[at] != line && strings.HasPrefix(want[at], "usage ") {
 			at++
 		}
-		if at == len(want) || want[at] != line && !(strings.HasPrefix(line, "usage ") && strings.HasPrefix(want[at], "usage ")) {
+		if at == len(want) || want[at] != line && !(strings.HasPrefix(line, "usage ") &&
+			strings.HasPrefix(want[at], "usage ")) {
 			return strings.HasPrefix(line, "usage ") || line == "" && at == len(want)
 		}
 		at++

@@ -47,7 +47,8 @@ func Fuzz(f *testing.F, pattern, mediaType string, adapter Adapter, config strin
 	model := adapter(f, server.URL, json.RawMessage(config))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		stream.Store(&data)
-		if err := promised(model.Stream(context.Background(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}})); err != nil {
+		if err := promised(model.Stream(context.Background(),
+			llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}})); err != nil {
 			t.Fatal(err)
 		}
 	})

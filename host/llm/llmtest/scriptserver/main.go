@@ -41,7 +41,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	pokes := newPokes()
-	answer, err := scripted(*name, options{words: *words, interval: time.Duration(*interval) * time.Millisecond, pokes: pokes})
+	answer, err := scripted(*name, options{words: *words, interval: time.Duration(*interval) * time.Millisecond,
+		pokes: pokes})
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,8 @@ func search(r llmtest.Request) *llmtest.Reply {
 		if err != nil {
 			return llmtest.Status(500, err.Error())
 		}
-		return llmtest.Answer().Reasoning("I should look that up.").Text("I look that up.").ToolCall("call_1", "internal_search", string(args)).Usage(20, 10)
+		return llmtest.Answer().Reasoning("I should look that up.").Text("I look that up.").ToolCall("call_1",
+			"internal_search", string(args)).Usage(20, 10)
 	}
 	title, ref, ok := firstFound(last.Content)
 	if !ok {

@@ -138,22 +138,27 @@ func TestSearchCallsThenCites(t *testing.T) {
 func TestResearchHandsOutReportsAndConcludes(t *testing.T) {
 	p := newPokes()
 	m := serve(t, "research", options{pokes: p})
-	leads := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "How high? How low?"}}, Tools: []llm.ToolDef{{Name: "research_agent"}, {Name: "internal_search"}}}
+	leads := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "How high? How low?"}},
+		Tools: []llm.ToolDef{{Name: "research_agent"}, {Name: "internal_search"}}}
 	if _, calls := say(t, m, leads, func() {}); calls < 2 {
 		t.Errorf("%d pieces of calls, want those of two calls", calls)
 	}
-	agent := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "How high?"}}, Tools: []llm.ToolDef{{Name: "internal_search"}}}
+	agent := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "How high?"}},
+		Tools: []llm.ToolDef{{Name: "internal_search"}}}
 	if _, calls := say(t, m, agent, func() {}); calls == 0 {
 		t.Error("the agent does not search")
 	}
-	agent.Messages = append(agent.Messages, llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "a", Name: "internal_search"}}},
+	agent.Messages = append(agent.Messages, llm.Message{Role: llm.RoleAssistant,
+		ToolCalls: []llm.ToolCall{{ID: "a", Name: "internal_search"}}},
 		llm.Message{Role: llm.RoleTool, ToolCallID: "a", Text: `{"results":[{"ref":3,"title":"Guide"}]}`})
 	p.add(2)
 	if text, _ := say(t, m, agent, func() {}); text != "The guide is Guide [3]." {
 		t.Errorf("the agent reports %q", text)
 	}
-	leads.Messages = append(leads.Messages, llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "a", Name: "research_agent"}}},
-		llm.Message{Role: llm.RoleTool, ToolCallID: "a", Text: "The guide is Guide [3].\n\nSources:\n[3] Guide\n[4] Other"})
+	leads.Messages = append(leads.Messages, llm.Message{Role: llm.RoleAssistant,
+		ToolCalls: []llm.ToolCall{{ID: "a", Name: "research_agent"}}},
+		llm.Message{Role: llm.RoleTool, ToolCallID: "a",
+			Text: "The guide is Guide [3].\n\nSources:\n[3] Guide\n[4] Other"})
 	if text, _ := say(t, m, leads, func() {}); text != "An agent found Guide [3]. That is all." {
 		t.Errorf("the end is %q", text)
 	}

@@ -20,7 +20,8 @@ func TestPageHasTheProviders(t *testing.T) {
 	}
 	got, err := os.ReadFile("../../../../web/src/lib/providers.json")
 	if err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("web/src/lib/providers.json is not what host/llm/provider/provider.go says (%v); run: go run ./host/llm/provider/genproviders web/src/lib/providers.json", err)
+		t.Fatalf("web/src/lib/providers.json is not what host/llm/provider/provider.go says (%v); run: go run "+
+			"./host/llm/provider/genproviders web/src/lib/providers.json", err)
 	}
 }
 

@@ -83,7 +83,8 @@ func (w *writer) next() packet.Placement {
 func (w *writer) maybe(label string) bool { return rapid.Bool().Draw(w.t, label) }
 
 func (w *writer) reasoning() {
-	w.step(w.next(), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: rapid.String().Draw(w.t, "reasoning")}, packet.ReasoningDone{})
+	w.step(w.next(), packet.ReasoningStart{}, packet.ReasoningDelta{Reasoning: rapid.String().Draw(w.t, "reasoning")},
+		packet.ReasoningDone{})
 }
 
 // message draws a block of text with citations; brackets in its own text are
@@ -104,7 +105,8 @@ func (w *writer) message() {
 func (w *writer) call(place packet.Placement, nest bool) []packet.Packet {
 	*w.calls++
 	id := fmt.Sprintf("c_%d", *w.calls)
-	objs := []packet.Obj{packet.ToolStart{CallID: id, Tool: "internal_search", Plugin: "search", Title: "Search", Labels: []string{"private_data"}}}
+	objs := []packet.Obj{packet.ToolStart{CallID: id, Tool: "internal_search", Plugin: "search", Title: "Search",
+		Labels: []string{"private_data"}}}
 	if w.maybe("undispatched") {
 		return w.track(place, append(objs, packet.SectionEnd{Outcome: packet.OutcomeCancelled})...)
 	}
@@ -125,7 +127,8 @@ func (w *writer) call(place packet.Placement, nest bool) []packet.Packet {
 		track = append(track, w.agent(place, id)...)
 	}
 	if w.maybe("fails") {
-		return append(track, w.track(place, packet.ToolError{CallID: id, Kind: packet.ToolErrorFailed, Message: "It failed."},
+		return append(track, w.track(place, packet.ToolError{CallID: id, Kind: packet.ToolErrorFailed,
+			Message: "It failed."},
 			packet.SectionEnd{Outcome: packet.OutcomeError})...)
 	}
 	return append(track, w.track(place, packet.SectionEnd{Outcome: packet.OutcomeOK, DurationMS: 3})...)
@@ -144,7 +147,8 @@ func (w *writer) agent(place packet.Placement, id string) []packet.Packet {
 			track = append(track, p)
 		}
 	}
-	report := []packet.Obj{packet.IntermediateReportStart{}, packet.IntermediateReportDelta{Content: rapid.String().Draw(w.t, "report")}}
+	report := []packet.Obj{packet.IntermediateReportStart{},
+		packet.IntermediateReportDelta{Content: rapid.String().Draw(w.t, "report")}}
 	if w.maybe("cited docs") {
 		report = append(report, packet.IntermediateReportCitedDocs{Documents: []packet.Document{document(1)}})
 	}
@@ -212,5 +216,6 @@ func (w *writer) cite() packet.Obj {
 }
 
 func document(n int) packet.Document {
-	return packet.Document{ID: fmt.Sprintf("d_%d", n), Ref: n + 100, Title: "Hulls", Snippet: "A hull is a shell.", Source: "knowledge"}
+	return packet.Document{ID: fmt.Sprintf("d_%d", n), Ref: n + 100, Title: "Hulls", Snippet: "A hull is a shell.",
+		Source: "knowledge"}
 }

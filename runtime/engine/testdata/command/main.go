@@ -147,7 +147,8 @@ func flood([]string) {
 
 // kindOf says which of the errors of full things one is.
 func kindOf(err error) string {
-	for kind, number := range map[string]syscall.Errno{"quota": syscall.EDQUOT, "full": syscall.ENOSPC, "many": syscall.EMFILE} {
+	for kind, number := range map[string]syscall.Errno{"quota": syscall.EDQUOT, "full": syscall.ENOSPC,
+		"many": syscall.EMFILE} {
 		if errors.Is(err, number) {
 			return kind
 		}
