@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/journal"
+	"github.com/bulkhead-host/bulkhead/host/store/agent"
 	"github.com/bulkhead-host/bulkhead/host/store/request"
 	"github.com/bulkhead-host/bulkhead/host/store/table"
 )
@@ -138,7 +139,7 @@ func (c *checker) files() {
 func (c *checker) agents() {
 	each(c, table.Agents, func(key string, a Agent) {
 		c.expect(a.ID == key, table.Agents, key, "it says that its id is %q", a.ID)
-		c.expect(table.AgentNames.Text(c.tx, agentKey(a.Name)) == key, table.Agents, key,
+		c.expect(table.AgentNames.Text(c.tx, agent.Key(a.Name)) == key, table.Agents, key,
 			"the name %q does not lead to it", a.Name)
 	})
 	c.index(table.AgentNames, table.Agents, idInValue)

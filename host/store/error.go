@@ -3,8 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"syscall"
 
 	"github.com/bulkhead-host/bulkhead/host/store/kv"
 	"github.com/bulkhead-host/bulkhead/host/store/table"
@@ -17,7 +15,7 @@ var (
 	// ErrExists is returned when the name is already taken.
 	ErrExists = errors.New("it exists already")
 	// ErrInvalid is returned when a value cannot be stored as it is.
-	ErrInvalid = errors.New("invalid")
+	ErrInvalid = table.ErrInvalid
 	// ErrFull is returned when no more records of a kind are kept.
 	ErrFull = errors.New("it is full")
 	// ErrConflict is returned when a request id comes again with another body.
@@ -61,41 +59,14 @@ func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 // together with the RecordErrors of the others, joined.
 type RecordError = table.RecordError
 
-// NoSpace tells whether an error says that the disk, or what of it this process
-// may use, is full.
-func NoSpace(err error) bool {
-	if err == nil {
-		return false
-	}
-	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		// bbolt wraps what it meets while the file grows as text only.
-		if errors.Is(err, full) || strings.HasSuffix(err.Error(), ": "+full.Error()) {
-			return true
-		}
-	}
-	return false
-}
+// NoSpace tells whether an error says that the disk is full.
+func NoSpace(err error) bool { return kv.NoSpace(err) }
 
 func notFound(what, id string) error { return fmt.Errorf("%s %q: %w", what, id, ErrNotFound) }
 
 // FieldError is returned when one field of a record cannot be kept as it is. It is
 // an ErrInvalid.
-type FieldError struct {
-	// Field is the name that the field has in JSON.
-	Field string
-	// Rule says what the field has to be, as a clause without a full stop.
-	Rule string
-}
-
-// Error implements error.
-func (e *FieldError) Error() string { return ErrInvalid.Error() + ": " + e.Rule }
-
-// Unwrap returns ErrInvalid.
-func (e *FieldError) Unwrap() error { return ErrInvalid }
-
-func invalidField(field, format string, args ...any) error {
-	return &FieldError{Field: field, Rule: fmt.Sprintf(format, args...)}
-}
+type FieldError = table.FieldError
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
