@@ -264,7 +264,8 @@ func (l *runner) runTools(ctx context.Context, cycle int, out step.Output) {
 	if len(rest) > 0 {
 		requests := make([]toolrun.Request, len(rest))
 		for i, c := range rest {
-			requests[i] = toolrun.Request{Name: c.Name, Arguments: c.Arguments, CallID: c.ID, Tab: c.Tab}
+			requests[i] = toolrun.Request{Name: c.Name, Arguments: c.Arguments, Inexact: c.Inexact,
+				CallID: c.ID, Tab: c.Tab}
 		}
 		plan := l.Runner.Plan(out.CallTurn, requests)
 		fact.Calls = append(fact.Calls, plan.Calls()...)

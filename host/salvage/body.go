@@ -1,6 +1,7 @@
 package salvage
 
 import (
+	"encoding/json"
 	"strings"
 )
 
@@ -47,7 +48,7 @@ func (c *call) readBody(in string, final bool) (int, verdict) {
 		c.tell(body[:c.certain(body)])
 		return 0, more
 	case v == more:
-		end = len(body)
+		end, c.open = len(body), true
 		if c.value.candidate > 0 {
 			end = c.value.candidate - 1
 		}
@@ -76,6 +77,24 @@ func (c *call) certain(body string) int {
 
 // take reads the body into raws. What cannot be read leaves raws empty.
 func (c *call) take(body string) {
+	c.takeAs(body)
+	for i := range c.raws {
+		c.raws[i].inexact = c.inexact(body, c.raws[i])
+	}
+}
+
+// inexact tells whether a call was more than its notation says.
+func (c *call) inexact(body string, raw rawCall) bool {
+	switch c.head.shape {
+	case shapeJSON, shapeNamed:
+		if !pythonList(body) {
+			return !json.Valid([]byte(strings.TrimSpace(body)))
+		}
+	}
+	return c.open || raw.cut || raw.broken
+}
+
+func (c *call) takeAs(body string) {
 	h := c.head
 	switch h.shape {
 	case shapeJSON:

@@ -26,6 +26,8 @@ type call struct {
 
 	// raws are the calls that were read.
 	raws []rawCall
+	// open says that the input ended before the closing tag or bracket.
+	open bool
 	// fenced says that a code fence was opened on the way.
 	fenced bool
 	// closers end the reasoning that follows, where the verdict is think.

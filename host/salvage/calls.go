@@ -23,6 +23,8 @@ type rawCall struct {
 	// cut says that the input ended inside the call, broken that it cannot be made
 	// whole.
 	cut, broken bool
+	// inexact says that reading it took more than its notation.
+	inexact bool
 }
 
 // parameter is one named argument in text form.

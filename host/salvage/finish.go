@@ -31,11 +31,14 @@ func (t *toolset) finish(c rawCall) (Call, bool) {
 		item := p.typedBy(s.property(p.key), c.guess)
 		args.keys, args.items = append(args.keys, p.key), append(args.items, item)
 	}
+	if len(c.texts) == 0 && s.echoedBy(args) {
+		return Call{}, false
+	}
 	args = unwrapped(args, name, s)
 	if s.known() {
 		args = s.descend(args)
 	}
-	return Call{Name: name, Arguments: args.compact()}, true
+	return Call{Name: name, Arguments: args.compact(), Inexact: c.inexact}, true
 }
 
 // opaque tells whether a name is the id of a call and not the name of a tool.

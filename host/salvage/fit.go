@@ -1,6 +1,7 @@
 package salvage
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -49,30 +50,84 @@ func cutTo(text string, most int) string {
 	return fmt.Sprintf("%s… (cut: %d of %d bytes)", text[:end], end, len(text))
 }
 
+// Fitted are arguments that fit a tool.
+type Fitted struct {
+	// Arguments is the compact text of one JSON object.
+	Arguments string
+	// Dropped are the paths of arguments that the tool does not take.
+	Dropped []string
+}
+
 // Fit repairs the arguments of a call, as they came through a model's own channel:
 // the text may be JSON with the usual mistakes, encoded twice, or have the wrong
-// types. The result is the compact text of one JSON object. The error is a *Misfit
-// when a required argument is missing, when one has a type that the schema does not
-// allow, or when there is no object at all; the result then is what could be read.
-func Fit(t Tool, arguments string) (string, error) {
-	set := newToolset([]Tool{t})
-	raw := rawCall{name: t.Name}
+// types. A null that the schema does not take counts as absent, and what the tool
+// does not take is dropped. The error is a *Misfit when a required argument is missing,
+// when one has a type that the schema does not allow, when the arguments are the schema
+// itself, or when there is no object at all; the result then is what could be read.
+func Fit(t Tool, arguments string) (Fitted, error) {
 	v, rest, _ := parseLiteral(strings.TrimSpace(arguments))
 	if v.kind == absent && strings.TrimSpace(arguments) == "" {
 		v.kind = null
 	}
-	if v.kind == absent || strings.TrimSpace(rest) != "" && v.kind != object || !raw.take(v) || raw.raw != "" {
-		return "{}", &Misfit{Tool: t.Name, Problems: []string{"They are no JSON object."}, Schema: string(t.Parameters)}
+	if v.kind == absent || strings.TrimSpace(rest) != "" && v.kind != object {
+		return t.misfit("They are no JSON object.")
 	}
+	return t.fit(v, false)
+}
+
+// FitExact is Fit for a tool that changes something: nothing is guessed on behalf of the
+// model. The arguments have to be valid JSON, and only what loses and adds nothing is
+// done to them: a number in quotes becomes one, a null is absent, what the tool does not
+// take is dropped.
+func FitExact(t Tool, arguments string) (Fitted, error) {
+	if arguments = strings.TrimSpace(arguments); arguments == "" {
+		arguments = "{}"
+	}
+	var encoded string
+	if json.Unmarshal([]byte(arguments), &encoded) == nil {
+		arguments = encoded
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(arguments), &object); err != nil || object == nil {
+		return t.misfit("They are not one valid JSON object, and nothing is guessed for a tool that changes " +
+			"something: nothing was done.")
+	}
+	v, _ := wholeLiteral(arguments)
+	return t.fit(v, true)
+}
+
+func (t Tool) misfit(problems ...string) (Fitted, error) {
+	return Fitted{Arguments: "{}"}, &Misfit{Tool: t.Name, Problems: problems, Schema: string(t.Parameters)}
+}
+
+// fit fits an object that was read.
+func (t Tool) fit(v value, exact bool) (Fitted, error) {
+	set := newToolset([]Tool{t})
+	s := set.names[t.Name]
+	raw := rawCall{name: t.Name}
+	if !raw.take(v) || raw.raw != "" {
+		return t.misfit("They are no JSON object.")
+	}
+	if s.echoedBy(raw.args) {
+		return t.misfit("They are the schema of the arguments. Write values in the places of their types.")
+	}
+	args, dropped := s.trimmed(unwrapped(raw.args, t.Name, s), "")
+	if exact {
+		if problems := s.lossy(args, ""); len(problems) > 0 {
+			return t.misfit(problems...)
+		}
+	}
+	raw.args = args
 	c, ok := set.finish(raw)
 	if !ok {
-		return "{}", &Misfit{Tool: t.Name, Problems: []string{"They could not be read."}, Schema: string(t.Parameters)}
+		return t.misfit("They could not be read.")
 	}
 	fitted, _ := wholeLiteral(c.Arguments)
-	if problems := set.names[t.Name].problems(fitted, ""); len(problems) > 0 {
-		return c.Arguments, &Misfit{Tool: t.Name, Problems: problems, Schema: string(t.Parameters)}
+	if problems := s.problems(fitted, ""); len(problems) > 0 {
+		_, err := t.misfit(problems...)
+		return Fitted{Arguments: c.Arguments}, err
 	}
-	return c.Arguments, nil
+	return Fitted{Arguments: c.Arguments, Dropped: dropped}, nil
 }
 
 // problems says what in v the schema does not allow. at is the path to v.

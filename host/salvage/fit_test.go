@@ -29,7 +29,8 @@ func TestFitRepairsAndTeaches(t *testing.T) {
 		{`{"seats":"two"}`, `{"seats":"two"}`, "seats must be an integer."},
 		{`two seats please`, `{}`, "no JSON object"},
 	} {
-		got, err := salvage.Fit(tool, c.in)
+		fitted, err := salvage.Fit(tool, c.in)
+		got := fitted.Arguments
 		if got != c.want {
 			t.Errorf("%s: got %s, want %s", c.in, got, c.want)
 		}

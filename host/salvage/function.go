@@ -1,6 +1,9 @@
 package salvage
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // readFunction reads what follows the tag of a function: a JSON object or
 // parameters, and its closing tag. The tag itself was read: its name is in head.
@@ -57,10 +60,10 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 			c.tell(in[:c.tags.pos])
 			return 0, more
 		}
-		end = len(in)
+		end, c.open = len(in), true
 	}
 	c.tell(in[:end])
-	c.raws = []rawCall{{name: c.head.name, texts: readElements(in[:end]), guess: c.d.guess}}
+	c.raws = []rawCall{{name: c.head.name, texts: readElements(in[:end]), guess: c.d.guess, inexact: c.open}}
 	return end, done
 }
 
@@ -158,14 +161,14 @@ func (c *call) readM3(in string, final bool) (int, verdict) {
 		if !final {
 			return 0, more
 		}
-		at, after = len(in), len(in)
+		at, after, c.open = len(in), len(in), true
 	}
 	head := strings.IndexByte(in[:at], '>')
 	if head < 0 {
 		return after, done
 	}
 	r := m3Reader{in: in[head+1 : at]}
-	c.raws = []rawCall{{name: unquoted(in[:head]), texts: r.parameters()}}
+	c.raws = []rawCall{{name: unquoted(in[:head]), texts: r.parameters(), inexact: c.open}}
 	return after, done
 }
 
@@ -255,7 +258,7 @@ func (c *call) readMCP(in string, final bool) (int, verdict) {
 		if !final {
 			return 0, more
 		}
-		at, after = len(in), len(in)
+		at, after, c.open = len(in), len(in), true
 	}
 	body := in[:at]
 	name := between(body, "<tool_name>", "</tool_name>")
@@ -264,7 +267,9 @@ func (c *call) readMCP(in string, final bool) (int, verdict) {
 		name = server + "." + name
 	}
 	raw := rawCall{name: name}
-	arguments, _, _ := parseLiteral(strings.TrimSpace(between(body, "<arguments>", "</arguments>")))
+	written := between(body, "<arguments>", "</arguments>")
+	raw.inexact = c.open || !json.Valid([]byte(written))
+	arguments, _, _ := parseLiteral(written)
 	if arguments.kind == absent {
 		arguments.kind = null
 	}

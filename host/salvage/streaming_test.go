@@ -385,7 +385,7 @@ func TestNativeArgumentsAreToldAsFitReadsThem(t *testing.T) {
 		}
 		fitted, err := salvage.Fit(tool, text)
 		var whole map[string]any
-		if err != nil || json.Unmarshal([]byte(fitted), &whole) != nil {
+		if err != nil || json.Unmarshal([]byte(fitted.Arguments), &whole) != nil {
 			continue
 		}
 		for k, v := range want {

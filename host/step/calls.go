@@ -24,10 +24,10 @@ func (in Input) salvageOptions() salvage.Options {
 	return o
 }
 
-// repaired mends the arguments of a native call as far as they can be: quantised
-// models make mistakes in the tool-call channel too. What fits stays as the model
-// wrote it. A name that is nearly that of a tool becomes it.
-func (d *decoder) repaired(c Call) Call {
+// named gives a native call the name of the tool that is nearly called so: quantised
+// models make mistakes in the tool-call channel too. Its arguments stay as the model wrote
+// them, and are fitted when the call is run.
+func (d *decoder) named(c Call) Call {
 	var names []string
 	for _, t := range d.in.Request.Tools {
 		names = append(names, t.Name)
@@ -35,16 +35,18 @@ func (d *decoder) repaired(c Call) Call {
 	if meant, ok := salvage.Resolve(names, c.Name); ok {
 		c.Name = meant
 	}
-	if c.Arguments == "" {
-		return c
-	}
+	return c
+}
+
+// fitted is a native call with its arguments as far as they can be mended, to compare it
+// with one in the text.
+func (d *decoder) fitted(c Call) Call {
 	for _, t := range d.in.Request.Tools {
-		if t.Name != c.Name {
+		if t.Name != c.Name || c.Arguments == "" {
 			continue
 		}
-		if fitted, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil &&
-			!c.same(Call{Name: c.Name, Arguments: fitted}) {
-			c.Arguments = fitted
+		if f, err := salvage.Fit(salvage.Tool{Name: t.Name, Parameters: t.Parameters}, c.Arguments); err == nil {
+			c.Arguments = f.Arguments
 		}
 	}
 	return c

@@ -68,20 +68,11 @@ func TestMarkedCallsAreStrippedUnderNone(t *testing.T) {
 	}
 }
 
-func TestBrokenNativeArgumentsAreMended(t *testing.T) {
-	for in, want := range map[string]string{
-		`{'q': 'a',}`:              `{"q":"a"}`,
-		`"{\"q\":\"a\"}"`:          `{"q":"a"}`,
-		`{"q":"a"`:                 `{"q":"a"}`,
-		`{"q":"a","limit":1`:       `{"q":"a","limit":1}`,
-		`no idea`:                  `no idea`,
-		`{"q":"a","limit":"1"}`:    `{"q":"a","limit":1}`,
-		`{ "limit": 1, "q": "a" }`: `{ "limit": 1, "q": "a" }`,
-		`{"limit":"many"}`:         `{"limit":"many"}`,
-	} {
+func TestNativeArgumentsStayAsTheyWereWritten(t *testing.T) {
+	for _, in := range []string{`{'q': 'a',}`, `"{\"q\":\"a\"}"`, `{"q":"a"`, `no idea`, `{ "limit": 1, "q": "a" }`} {
 		out := asked(t, llm.ChoiceAuto, []llm.ToolDef{search}, llm.ToolCallDelta{Name: "search", ArgumentsDelta: in})
-		if len(out.Calls) != 1 || out.Calls[0].Arguments != want {
-			t.Errorf("%s: got %+v, want %s", in, out.Calls, want)
+		if len(out.Calls) != 1 || out.Calls[0].Arguments != in {
+			t.Errorf("%s: got %+v", in, out.Calls)
 		}
 	}
 }

@@ -175,7 +175,7 @@ func (d *decoder) textCallIs(e salvage.Call) {
 		c = d.hear()
 	}
 	if c != nil {
-		c.Name, c.Arguments, c.whole = e.Name, e.Arguments, true
+		c.Name, c.Arguments, c.Inexact, c.whole = e.Name, e.Arguments, e.Inexact, true
 	}
 }
 
@@ -194,7 +194,7 @@ func (d *decoder) settle(failed packet.Outcome) {
 	for _, c := range d.heard {
 		if c.native {
 			c.whole = true
-			c.Call = d.repaired(Call{Name: c.Name, Arguments: c.text.String(), ID: c.ID, Tab: c.Tab})
+			c.Call = d.named(Call{Name: c.Name, Arguments: c.text.String(), ID: c.ID, Tab: c.Tab})
 		}
 		switch {
 		case failed != "":
@@ -210,7 +210,7 @@ func (d *decoder) settle(failed packet.Outcome) {
 // cameNatively tells whether a call in the text came natively too. The native one
 // then takes its place and its block, if it has none itself.
 func (d *decoder) cameNatively(text *heard) bool {
-	i := slices.IndexFunc(d.heard, func(n *heard) bool { return n.native && n.same(text.Call) })
+	i := slices.IndexFunc(d.heard, func(n *heard) bool { return n.native && d.fitted(n.Call).same(text.Call) })
 	if i < 0 {
 		return false
 	}

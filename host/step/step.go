@@ -52,6 +52,8 @@ type Call struct {
 	Name string
 	// Arguments is the JSON text as the model wrote it; it need not be valid.
 	Arguments string
+	// Inexact says that the text of the call had to be mended to be read.
+	Inexact bool
 	// ID is the id under which its block is open already, "" if none is.
 	ID string
 	// Tab is the tab_index of its block, from 0, in the order in which calls began.

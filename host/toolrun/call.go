@@ -32,7 +32,9 @@ type call struct {
 	raw          string
 	arguments    map[string]json.RawMessage
 	argumentsErr error
-	place        packet.Placement
+	// dropped are the arguments that the tool does not take.
+	dropped []string
+	place   packet.Placement
 	// tool is nil and spec is zero for a name that does not exist.
 	tool tool.Tool
 	spec tool.Spec
@@ -147,7 +149,7 @@ func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) 
 	})
 	done := Done{
 		CallID: c.id, Name: c.name, ToolID: c.spec.ID, Arguments: c.argumentsText(),
-		Text:    c.resultText(result, outcome),
+		Text:    c.resultText(result, outcome) + c.leftOut(),
 		Outcome: outcome, Held: c.held, Duration: took, Plugin: c.spec.Plugin, Documents: documents,
 		HostCalls: hostCalls,
 		StopsLoop: c.spec.StopsLoop && outcome == packet.OutcomeOK, Reminder: c.spec.Reminder, Labels: c.brought(),

@@ -10,8 +10,6 @@ package toolrun
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,9 +17,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/cite"
 	"github.com/bulkhead-host/bulkhead/host/journal"
 	"github.com/bulkhead-host/bulkhead/host/packet"
-	"github.com/bulkhead-host/bulkhead/host/salvage"
 	"github.com/bulkhead-host/bulkhead/host/tool"
-	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
 // DefaultParallel is how many calls of one model run at once where Config does
@@ -108,6 +104,9 @@ type Request struct {
 	Name string
 	// Arguments is the JSON text as the model wrote it; "" stands for {}.
 	Arguments string
+	// Inexact says that Arguments had to be mended to be read; a tool that writes does
+	// not get such ones.
+	Inexact bool
 	// CallID is the id under which Open opened the call's block, "" if it did not.
 	CallID string
 	// Tab is the tab_index of the call's block. One that is not above that of the
@@ -227,7 +226,7 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 		if c.tool != nil {
 			c.spec = c.tool.Spec()
 		}
-		c.arguments, c.argumentsErr = fit(req.Name, c.spec.InputSchema, req.Arguments)
+		c.fit(req)
 		if !mergeInto(calls, c) {
 			calls = append(calls, c)
 		}
@@ -340,22 +339,4 @@ func hasLabel(spec tool.Spec, label string) bool {
 		}
 	}
 	return false
-}
-
-// fit reads arguments as a JSON object, mended and checked by the tool's schema.
-// The error is a *salvage.Misfit.
-func fit(name string, schema json.RawMessage, raw string) (map[string]json.RawMessage, error) {
-	if raw == "" {
-		raw = "{}"
-	}
-	fitted, err := salvage.Fit(salvage.Tool{Name: name, Parameters: schema}, raw)
-	if misfit := (*salvage.Misfit)(nil); errors.As(err, &misfit) && len(schema) > toolset.MaxQuoted {
-		misfit.Schema = string(toolset.Schema(schema, toolset.MaxQuoted)) + " (shortened)"
-	}
-	if err != nil {
-		return nil, err
-	}
-	var object map[string]json.RawMessage
-	err = json.Unmarshal([]byte(fitted), &object)
-	return object, err
 }

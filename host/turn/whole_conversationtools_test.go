@@ -21,9 +21,17 @@ func (s scripted) Call(ctx context.Context, in tool.Invocation) (tool.Result, er
 	return s.call(ctx, in)
 }
 
+// limitedSearch is a search that takes a limit too.
+func limitedSearch() *search {
+	s := newSearch()
+	s.spec.Name = "limited_search"
+	s.spec.InputSchema = schema(`"queries":{"type":"array","items":{"type":"string"}},"limit":{"type":"integer"}`, "queries")
+	return s
+}
+
 // conversationTools are the tools that conversations may name.
 var conversationTools = []tool.Tool{
-	newSearch(), clockTool{}, noteTool{},
+	newSearch(), limitedSearch(), clockTool{}, noteTool{},
 	scripted{tool.Spec{Name: "panics", Title: "Panics"},
 		func(context.Context, tool.Invocation) (tool.Result, error) { panic("boom") }},
 	scripted{tool.Spec{Name: "errs", Title: "Errs"}, func(context.Context, tool.Invocation) (tool.Result, error) {
