@@ -132,6 +132,11 @@ type Request struct {
 	MaxOutputTokens int
 }
 
+// Offers tells whether a tool of that name is on offer.
+func (r Request) Offers(tool string) bool {
+	return slices.ContainsFunc(r.Tools, func(d ToolDef) bool { return d.Name == tool })
+}
+
 // Definitions returns every tool that a request or its history names, sorted by
 // name: those on offer, those withheld, and for calls of tools that are gone one
 // that takes any object.

@@ -2,7 +2,6 @@ package step
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/packet"
@@ -53,8 +52,8 @@ type heard struct {
 	told   int
 	// whole says that nothing more is to come; a native call is whole at the end.
 	whole bool
-	// text is the arguments so far of a native call, and reader reads them.
-	text   strings.Builder
+	// sent is the arguments so far of a native call, and reader reads them.
+	sent   fragments
 	reader *salvage.Arguments
 	// considered says that it was decided whether to open a block; opened is the
 	// name under which there is one.
@@ -134,7 +133,7 @@ func (d *decoder) callDelta(e llm.ToolCallDelta) {
 	}
 	c := d.heard[i]
 	c.Name += e.Name
-	c.text.WriteString(e.ArgumentsDelta)
+	c.sent.add(e.ArgumentsDelta)
 	if c.Name == "" || e.ArgumentsDelta == "" {
 		return
 	}
@@ -143,10 +142,10 @@ func (d *decoder) callDelta(e llm.ToolCallDelta) {
 		d.open(c)
 		if c.opened != "" {
 			c.reader = salvage.NewArguments(d.toolNamed(c.Name))
-			piece = c.text.String()
+			piece = c.sent.arguments()
 		}
 	}
-	if c.opened != "" {
+	if c.opened != "" && !c.sent.replaced { // else the whole arguments are shown at the end
 		d.showArguments(c, c.reader.Write(piece)...)
 	}
 }
@@ -194,7 +193,7 @@ func (d *decoder) settle(failed packet.Outcome) {
 	for _, c := range d.heard {
 		if c.native {
 			c.whole = true
-			c.Call = d.named(Call{Name: c.Name, Arguments: c.text.String(), ID: c.ID, Tab: c.Tab})
+			c.Call = d.named(Call{Name: c.Name, Arguments: c.sent.arguments(), ID: c.ID, Tab: c.Tab})
 		}
 		switch {
 		case failed != "":

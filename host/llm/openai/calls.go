@@ -48,6 +48,8 @@ func (c *call) complete() bool { return json.Valid([]byte(c.arguments.String()))
 // call is the order in which names arrived, whatever the endpoint numbers.
 type calls struct {
 	newID func() string
+	// known tells whether a tool is called so; nil for no.
+	known func(name string) bool
 	list  []*call
 	// numbered is how many calls were announced.
 	numbered int
@@ -69,22 +71,42 @@ func (cs *calls) add(f fragment) []llm.Event {
 	if c.index == nil {
 		c.index = f.index
 	}
-	if c.name == "" {
-		c.name = f.name
-	}
+	cs.nameOf(c, f.name)
 	if c.theirID == "" && f.id != "" && !c.announced {
 		c.theirID, c.id = f.id, cs.freshID(f.id)
 	}
 	c.arguments.WriteString(f.arguments)
 	switch {
-	case c.name == "":
+	case c.name == "", !c.announced && c.arguments.Len() == 0: // more of the name may come
 		return nil
 	case !c.announced:
-		return []llm.Event{cs.announce(c)}
+		return append(cs.flushNamed(at), cs.announce(c))
 	case f.arguments == "":
 		return nil
 	}
 	return []llm.Event{llm.ToolCallDelta{Index: c.number, ArgumentsDelta: f.arguments}}
+}
+
+// nameOf takes a name, or a further piece of one: some endpoints send it in pieces, some
+// all of it again, some longer each time.
+func (cs *calls) nameOf(c *call, name string) {
+	switch {
+	case name == "" || name == c.name || c.announced:
+	case strings.HasPrefix(name, c.name):
+		c.name = name
+	case c.arguments.Len() == 0:
+		c.name += name
+	}
+}
+
+// flushNamed announces the calls before one that have a name and no arguments.
+func (cs *calls) flushNamed(before int) (out []llm.Event) {
+	for _, c := range cs.list[:before] {
+		if !c.announced && c.name != "" {
+			out = append(out, cs.announce(c))
+		}
+	}
+	return out
 }
 
 // announce returns the first event of a call.
@@ -133,14 +155,22 @@ func (cs *calls) begins(c *call, f fragment) bool {
 		return false
 	}
 	another := f.id != "" && f.id != c.theirID
+	same := f.id != "" && f.id == c.theirID
+	sofar := c.arguments.String()
 	switch {
+	case f.name != c.name && !strings.HasPrefix(f.name, c.name):
+		return another || c.arguments.Len() > 0 || cs.isKnown(c.name) && cs.isKnown(f.name)
 	case f.name != c.name:
 		return another || c.arguments.Len() > 0
+	case same && (strings.HasPrefix(f.arguments, sofar) || strings.TrimSpace(sofar) == "{}"):
+		return false // all that there is so far, once more
 	case c.complete():
 		return strings.TrimSpace(f.arguments) != "" || f.id != c.theirID
 	}
 	return c.arguments.Len() == 0 && another
 }
+
+func (cs *calls) isKnown(name string) bool { return cs.known != nil && cs.known(name) }
 
 // freshID returns id, or a new one where it is missing or taken.
 func (cs *calls) freshID(id string) string {

@@ -28,12 +28,14 @@ type answer struct {
 }
 
 // decode reads the stream to its end and emits its events, Usage and Finish
-// last. It returns endpoint.ErrLeft when emit returned false.
-func (m *Model) decode(w *endpoint.Watch, response *http.Response, emit func(llm.Event) bool) error {
+// last. known tells whether a tool is called so. It returns endpoint.ErrLeft when emit returned false.
+func (m *Model) decode(
+	w *endpoint.Watch, response *http.Response, known func(tool string) bool, emit func(llm.Event) bool,
+) error {
 	source := newEvents(w, response)
 	stream := ssestream.NewStream[sdk.ChatCompletionChunk](source, nil)
 	defer stream.Close()
-	a := &answer{model: m, watch: w, emit: emit, calls: calls{newID: m.cfg.NewID}}
+	a := &answer{model: m, watch: w, emit: emit, calls: calls{newID: m.cfg.NewID, known: known}}
 	for stream.Next() {
 		if err := a.chunk(stream.Current()); err != nil {
 			return err

@@ -131,5 +131,5 @@ func (m *Model) stream(ctx context.Context, req llm.Request, emit func(llm.Event
 	if route.responses {
 		return m.decodeResponse(watch, response, emit)
 	}
-	return m.decode(watch, response, emit)
+	return m.decode(watch, response, req.Offers, emit)
 }
