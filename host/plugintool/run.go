@@ -19,6 +19,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/guest"
 	"github.com/bulkhead-host/bulkhead/host/hostfunc"
 	"github.com/bulkhead-host/bulkhead/host/tool"
+	"github.com/bulkhead-host/bulkhead/host/toolrun"
 	"github.com/bulkhead-host/bulkhead/runtime/engine"
 	"github.com/bulkhead-host/bulkhead/sandbox/audit"
 	"github.com/bulkhead-host/bulkhead/sandbox/capability"
@@ -118,7 +119,8 @@ func Run(ctx context.Context, with Surroundings, r Request) (response Response, 
 	if err != nil {
 		return Response{}, err
 	}
-	if err := hasTool(tools, r.Tool); err != nil {
+	listed, err := toolNamed(tools, r.Tool)
+	if err != nil {
 		return Response{}, err
 	}
 	host := hostfunc.New(with.Services)
@@ -126,6 +128,18 @@ func Run(ctx context.Context, with Surroundings, r Request) (response Response, 
 		Functions: host.Functions(), Grants: only(r.Grants), Audit: with.Audit, Now: with.Services.Now,
 	})
 	if err != nil {
+		return Response{}, err
+	}
+	labels, err := labelsOf(ctx, g, host, manifest, r)
+	if err != nil {
+		return Response{}, err
+	}
+	spec := tool.Spec{Name: r.Tool, InputSchema: listed.InputSchema, Labels: labels}
+	fitted, err := toolrun.Fit(spec, toolrun.Request{Name: r.Tool, Arguments: string(r.Arguments)})
+	if err != nil {
+		return Response{Result: toolrun.BadArguments(spec, err)}, nil
+	}
+	if r.Arguments, err = json.Marshal(fitted.Arguments); err != nil {
 		return Response{}, err
 	}
 	if r.Report == nil {
@@ -141,6 +155,7 @@ func Run(ctx context.Context, with Surroundings, r Request) (response Response, 
 		Carries: func() ([]string, error) { return carries(ctx, g, host, manifest, r) },
 	}
 	result, out := c.Do(ctx, r.Meta.invocation(r, with.Services.Now()))
+	result.Text += fitted.LeftOut(r.Tool)
 	return Response{
 		Result: result, Raw: out.Output, Duration: out.Duration, MemoryBytes: out.MemoryBytes, Fuel: out.Fuel,
 	}, nil
@@ -159,8 +174,17 @@ func carries(
 	if err != nil {
 		return nil, err
 	}
+	labels, err := labelsOf(ctx, g, host, m, r)
+	return hostfunc.Lasting(labels, brought), err
+}
+
+// labelsOf are the labels that the tool has with what is granted.
+func labelsOf(
+	ctx context.Context, g *gate.Gate, host *hostfunc.Host, m capability.Manifest, r Request,
+) ([]string, error) {
+	rights, err := g.Rights(ctx, m, r.User)
 	around := capability.Surroundings{LocalModel: host.LocalModels()}
-	return hostfunc.Lasting(capability.ToolLabels(m.Tool(r.Tool), rights, around), brought), nil
+	return capability.ToolLabels(m.Tool(r.Tool), rights, around), err
 }
 
 // manifestOf returns the manifest that a module is run with.
@@ -173,16 +197,16 @@ func manifestOf(r Request) (capability.Manifest, error) {
 	return manifest, err
 }
 
-func hasTool(tools []guest.Listed, name string) error {
+func toolNamed(tools []guest.Listed, name string) (guest.Listed, error) {
 	names := make([]string, len(tools))
 	for i, t := range tools {
 		if t.Name == name {
-			return nil
+			return t, nil
 		}
 		names[i] = t.Name
 	}
-	return &guest.Error{
-		Kind: guest.UnknownTool, Message: fmt.Sprintf("The plugin has no tool %q; it has %s.", name, strings.Join(names,
-			", ")),
+	return guest.Listed{}, &guest.Error{
+		Kind:    guest.UnknownTool,
+		Message: fmt.Sprintf("The plugin has no tool %q; it has %s.", name, strings.Join(names, ", ")),
 	}
 }

@@ -30,10 +30,8 @@ type call struct {
 	id           string
 	name         string
 	raw          string
-	arguments    map[string]json.RawMessage
+	fitted       Fitted
 	argumentsErr error
-	// dropped are the arguments that the tool does not take.
-	dropped []string
 	place   packet.Placement
 	// tool is nil and spec is zero for a name that does not exist.
 	tool tool.Tool
@@ -66,7 +64,7 @@ func (c *call) argumentsJSON() json.RawMessage {
 	if c.encoded != nil {
 		return c.encoded
 	}
-	var value any = c.arguments
+	var value any = c.fitted.Arguments
 	if c.argumentsErr != nil {
 		value = c.raw
 	}
@@ -149,7 +147,7 @@ func (c *call) end(ctx context.Context, result tool.Result, took time.Duration) 
 	})
 	done := Done{
 		CallID: c.id, Name: c.name, ToolID: c.spec.ID, Arguments: c.argumentsText(),
-		Text:    c.resultText(result, outcome) + c.leftOut(),
+		Text:    c.resultText(result, outcome) + c.fitted.LeftOut(c.name),
 		Outcome: outcome, Held: c.held, Duration: took, Plugin: c.spec.Plugin, Documents: documents,
 		HostCalls: hostCalls,
 		StopsLoop: c.spec.StopsLoop && outcome == packet.OutcomeOK, Reminder: c.spec.Reminder, Labels: c.brought(),

@@ -14,24 +14,24 @@ func mergeInto(calls []*call, c *call) bool {
 	if field == "" || c.opened || c.argumentsErr != nil {
 		return false
 	}
-	added, ok := entries(c.arguments[field])
+	added, ok := entries(c.fitted.Arguments[field])
 	if !ok {
 		return false
 	}
 	for _, earlier := range calls {
 		if earlier.name != c.name || earlier.opened || earlier.argumentsErr != nil ||
-			!sameBut(earlier.arguments, c.arguments, field) {
+			!sameBut(earlier.fitted.Arguments, c.fitted.Arguments, field) {
 			continue
 		}
-		have, ok := entries(earlier.arguments[field])
+		have, ok := entries(earlier.fitted.Arguments[field])
 		if !ok {
 			continue
 		}
-		earlier.arguments[field] = joinEntries(append(have, added...))
+		earlier.fitted.Arguments[field] = joinEntries(append(have, added...))
 		return true
 	}
 	// A call of its own still holds each entry once.
-	c.arguments[field] = joinEntries(added)
+	c.fitted.Arguments[field] = joinEntries(added)
 	return false
 }
 

@@ -226,7 +226,7 @@ func (r *Runner) plan(turn int, requests []Request) []*call {
 		if c.tool != nil {
 			c.spec = c.tool.Spec()
 		}
-		c.fit(req)
+		c.fitted, c.argumentsErr = Fit(c.spec, req)
 		if !mergeInto(calls, c) {
 			calls = append(calls, c)
 		}
