@@ -250,8 +250,11 @@ func showResponse(o Options, r plugintool.Response) error {
 			return err
 		}
 	} else {
-		if r.Result.Failure == nil {
+		switch f := r.Result.Failure; {
+		case f == nil:
 			printf(o.Out, "%s\n", r.Result.Text)
+		case r.Result.Text != "" && r.Result.Text != f.Message:
+			printf(o.Err, "the model is told: %s\n", r.Result.Text)
 		}
 		for _, h := range r.Result.HostCalls {
 			printf(o.Err, "host call %s: %s, %s, %d bytes\n", h.Capability, h.Summary, h.Decision, h.Bytes)
