@@ -49,8 +49,11 @@ func (c *call) readBody(in string, final bool) (int, verdict) {
 		return 0, more
 	case v == more:
 		end, c.open = len(body), true
-		if c.value.candidate > 0 {
+		switch {
+		case c.value.candidate > 0:
 			end = c.value.candidate - 1
+		case c.tags.candidate > 0:
+			end = c.tags.candidate - 1
 		}
 	}
 	c.tell(body[:end])
@@ -64,7 +67,7 @@ func (c *call) certain(body string) int {
 	n := c.value.pos
 	switch {
 	case c.head.shape == shapeElements:
-		n = c.tags.pos
+		n = c.tags.certain()
 	case c.head.shape == shapeGemma:
 		if n = c.find.g.pos; c.find.g.candidate > 0 {
 			n = c.find.g.candidate - 1

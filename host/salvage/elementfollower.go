@@ -79,9 +79,20 @@ func (f *elementFollower) step(in string) bool {
 		f.pos = at + 1
 		return true
 	}
-	if f.text.open {
+	switch {
+	case f.text.open && t.closing && t.kind == f.text.kind:
+		switch followed(in, t, false) {
+		case unknown:
+			f.send(in, at)
+			return false
+		case no:
+			f.pos = t.end
+			return true
+		}
 		f.inText(in, at, t)
-	} else {
+	case f.text.open:
+		f.inText(in, at, t)
+	default:
 		f.between(in, at, t)
 	}
 	return true

@@ -16,6 +16,9 @@ type elements struct {
 	// block says that the call stands in a wrapper of its own, whose closing tag
 	// ends it; else the closing tag of its function does.
 	block bool
+	// candidate is one more than the place behind the first closing tag of the call in
+	// the text of an element: where that text has no end, it was the call's.
+	candidate int
 }
 
 // scan returns the place behind the closing tag of the call, or where something
@@ -76,17 +79,23 @@ func (e *elements) take(in string, at int, t tag, final bool) (int, verdict) {
 		if !t.empty {
 			e.within, e.word = parameterTag, t.word
 		}
+	case t.kind == valueTag && t.closing:
+		switch followed(in, t, final) {
+		case unknown:
+			return 0, more
+		case yes:
+			e.within, e.candidate = otherTag, 0
+		}
 	case t.kind == valueTag:
 		e.within = valueTag
-		if t.closing {
-			e.within = otherTag
-		}
 	case t.kind == keyTag:
 		e.within = otherTag
 	case t.kind == functionTag && t.closing:
 		return t.end, done
 	case t.kind == wrapperTag && t.closing && e.nested > 0:
 		e.nested--
+	case t.kind == wrapperTag && t.closing && e.within == valueTag:
+		return e.mayEnd(in, t, final)
 	case t.kind == wrapperTag && t.closing:
 		return t.end, done
 	case t.kind == wrapperTag && e.within == valueTag:
@@ -102,35 +111,118 @@ func (e *elements) take(in string, at int, t tag, final bool) (int, verdict) {
 func (e *elements) inParameter(in string, at int, t tag, final bool) (int, verdict) {
 	switch {
 	case t.kind == parameterTag && t.closing && sameWord(t.word, e.word):
-		e.within, e.nested = otherTag, 0
+		switch followed(in, t, final) {
+		case unknown:
+			return 0, more
+		case yes:
+			e.within, e.nested, e.candidate = otherTag, 0, 0
+		}
 	case t.kind == parameterTag && !t.closing && t.word == e.word && afterMarkup(in, at):
 		// The closing tag of the parameter before is missing.
 	case t.kind == wrapperTag && !t.closing:
 		e.nested++
 	case t.kind == wrapperTag && e.nested > 0:
 		e.nested--
-	case t.kind == wrapperTag:
-		return t.end, done
-	case t.kind == functionTag && t.closing && e.nested == 0:
-		j, a := nextToken(in, t.end, final)
-		if a == unknown {
-			return 0, more
-		}
-		if a == yes {
-			return t.end, done
-		}
-		if in[j] != '<' {
-			return 0, reject
-		}
-		next, a := tagAt(in, j, final)
-		switch {
-		case a == unknown:
-			return 0, more
-		case a == yes && (next.kind == wrapperTag || next.kind == functionTag && !next.closing):
-			return t.end, done
-		}
+	case t.kind == wrapperTag, t.kind == functionTag && t.closing && e.nested == 0:
+		return e.mayEnd(in, t, final)
 	}
 	return 0, reject
+}
+
+// certain is up to where the input belongs to the call, whatever comes.
+func (e *elements) certain() int {
+	if e.candidate > 0 {
+		return min(e.pos, e.candidate-1)
+	}
+	return e.pos
+}
+
+// mayEnd decides on a closing tag of the call in the text of an element: it ends the call
+// where what follows can follow a call.
+func (e *elements) mayEnd(in string, t tag, final bool) (int, verdict) {
+	switch followed(in, t, final) {
+	case unknown:
+		return 0, more
+	case yes:
+		return t.end, done
+	}
+	if e.candidate == 0 {
+		e.candidate = t.end + 1
+	}
+	return 0, reject
+}
+
+// followed tells whether what stands behind a closing tag can follow it: markup that may
+// come next, or the end. Else the tag is text, in a value that has its like in it.
+func followed(in string, t tag, final bool) answer {
+	j, a := afterBlanks(in, t.end, final)
+	switch {
+	case a != no:
+		return a
+	case in[j] != '<' && t.kind == valueTag:
+		return keyWithoutOpener(in, j, final)
+	case in[j] != '<':
+		return no
+	}
+	if tag := argumentsTag(in[j:]); tag != "" && tag[1] == '/' {
+		if len(in)-j < len(tag) && !final {
+			return unknown
+		}
+		return yes
+	}
+	if strings.HasPrefix(in[j:], "<|") || strings.HasPrefix(in[j:], "<｜") { // a special token
+		return yes
+	}
+	next, a := tagAt(in, j, final)
+	switch {
+	case a == unknown:
+		return unknown
+	case a == no:
+		return no
+	}
+	switch t.kind {
+	case parameterTag:
+		return decide(next.kind == parameterTag && !next.closing || next.kind == functionTag || next.kind == wrapperTag)
+	case valueTag:
+		return decide(next.kind == keyTag && !next.closing || next.kind == typeTag || next.kind == separatorTag ||
+			next.kind == functionTag || next.kind == wrapperTag)
+	case functionTag, wrapperTag:
+		return decide(next.kind == wrapperTag || next.kind == functionTag && !next.closing)
+	}
+	return yes
+}
+
+// afterBlanks is nextToken past newlines that were written out.
+func afterBlanks(in string, i int, final bool) (int, answer) {
+	for {
+		j, a := nextToken(in, i, final)
+		if a != no || in[j] != '\\' {
+			return j, a
+		}
+		switch {
+		case j+1 >= len(in):
+			return j, undecided(final)
+		case in[j+1] != 'n':
+			return j, no
+		}
+		i = j + 2
+	}
+}
+
+// keyWithoutOpener tells whether a key stands in front of a closing tag of one, at in[j].
+func keyWithoutOpener(in string, j int, final bool) answer {
+	n := strings.IndexAny(in[j:min(len(in), j+maxKey)], "<\n")
+	switch {
+	case n < 0 && len(in)-j < maxKey:
+		return undecided(final)
+	case n < 0 || in[j+n] != '<':
+		return no
+	}
+	t, a := tagAt(in, j+n, final)
+	if a == yes {
+		return decide(t.kind == keyTag && t.closing)
+	}
+	return a
 }
 
 func sameWord(a, b string) bool {
@@ -281,9 +373,9 @@ func (r *elementReader) until(from int, kind tagKind) (end, after int) {
 			nested++
 		case t.kind == wrapperTag && nested > 0:
 			nested--
-		case t.kind == kind && t.closing:
+		case t.kind == kind && t.closing && followed(r.in, t, true) == yes:
 			return at, t.end
-		case t.kind == kind && kind == parameterTag && afterMarkup(r.in, at) && nested == 0:
+		case t.kind == kind && !t.closing && kind == parameterTag && afterMarkup(r.in, at) && nested == 0:
 			return at, at
 		case kind == valueTag && t.kind == keyTag && !t.closing && nested == 0:
 			return from + len(strings.TrimRight(r.in[from:at], " \t\r\n")), at

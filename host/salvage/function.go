@@ -57,10 +57,12 @@ func (c *call) readFunction(in string, final bool) (int, verdict) {
 	end, v := c.tags.scan(in, final)
 	if v == more {
 		if !final {
-			c.tell(in[:c.tags.pos])
+			c.tell(in[:c.tags.certain()])
 			return 0, more
 		}
-		end, c.open = len(in), true
+		if end, c.open = len(in), true; c.tags.candidate > 0 {
+			end = c.tags.candidate - 1
+		}
 	}
 	c.tell(in[:end])
 	c.raws = []rawCall{{name: c.head.name, texts: readElements(in[:end]), guess: c.d.guess, inexact: c.open}}
@@ -214,6 +216,9 @@ func (r *m3Reader) element() value {
 		word := strings.TrimSpace(r.in[r.i : r.i+end])
 		r.i += end + 1
 		if strings.HasPrefix(word, "/") {
+			if rest := strings.TrimLeft(r.in[r.i:], " \t\r\n"); rest != "" && !strings.HasPrefix(rest, m3) {
+				continue // in a text that has its like in it
+			}
 			break
 		}
 		repeated = addRepeated(&v, word, r.element(), repeated)
@@ -254,10 +259,20 @@ func (c *call) readMCP(in string, final bool) (int, verdict) {
 		return 0, reject
 	}
 	at, after, v := c.find.scan(in, c.d.close, final)
-	if v == more {
-		if !final {
-			return 0, more
+	for v == done && strings.Contains(in[:at], "<arguments>") && !strings.HasSuffix(strings.TrimSpace(in[:at]), "</arguments>") {
+		if c.tags.candidate == 0 { // it may stand in the arguments
+			c.tags.candidate = at + 1
 		}
+		c.find.pos = after
+		at, after, v = c.find.scan(in, c.d.close, final)
+	}
+	switch {
+	case v == more && !final:
+		return 0, more
+	case v == more && c.tags.candidate > 0:
+		at, c.open = c.tags.candidate-1, true
+		_, after, _ = (&finder{pos: at}).scan(in, c.d.close, final)
+	case v == more:
 		at, after, c.open = len(in), len(in), true
 	}
 	body := in[:at]
@@ -267,7 +282,8 @@ func (c *call) readMCP(in string, final bool) (int, verdict) {
 		name = server + "." + name
 	}
 	raw := rawCall{name: name}
-	written := between(body, "<arguments>", "</arguments>")
+	_, written, _ := strings.Cut(body, "<arguments>")
+	written = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(written), "</arguments>"))
 	raw.inexact = c.open || !json.Valid([]byte(written))
 	arguments, _, _ := parseLiteral(written)
 	if arguments.kind == absent {
