@@ -113,7 +113,7 @@ func (p *Parser) closing(in string, final bool) (int, answer) {
 	if p.after.fenced {
 		switch hit, partial := startsWithAny(in, []string{"```"}); {
 		case hit:
-			p.after.fenced = false
+			p.after.fenced, p.fencedCall = false, false
 			return 3, yes
 		case partial && !final:
 			return 0, unknown

@@ -156,7 +156,7 @@ func (p *Parser) bareMarkup(rest string, final bool) (int, answer) {
 		p.place.fresh()
 		p.after = after{}
 		p.enterAfter(nil, false)
-		p.after.fenced = true
+		p.after.fenced, p.fencedCall = true, true
 		return b.pos, yes
 	}
 	m, a := theLexer.match(rest, final)

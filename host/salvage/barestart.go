@@ -16,7 +16,7 @@ var imitations = []string{"calling tool:", "tool_call:", "tool call:", "tool_cal
 // bareMayBegin tells whether a bare call may begin at this line: at the start of
 // the answer, or behind one short line.
 func (p *Parser) bareMayBegin() bool {
-	if p.o.None || p.bareTries >= maxBareTries {
+	if p.o.None && p.tools.open() || p.bareTries >= maxBareTries {
 		return false
 	}
 	return p.place.lines == 0 && p.place.length == 0 || p.place.lines == 1 && p.place.length <= maxLead

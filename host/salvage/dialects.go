@@ -52,6 +52,7 @@ const (
 var dialects = []dialect{
 	{name: "tool_call", open: []string{"<tool_call>", "<tool_calls>", "<TOOLCALL>", "<tools_call>"},
 		close: []string{"</tool_call>", "</tool_calls>", "</TOOLCALL>", "</tools_call>"}, guess: true, prose: true},
+	{name: "tools", open: []string{"<tools>"}, close: []string{"</tools>"}, lineStart: true, prose: true},
 	{name: "function_call", open: []string{"<function_call>", "<function_calls>"},
 		close: []string{"</function_call>", "</function_calls>"}, prose: true},
 	{name: "minimax", open: []string{"<minimax:tool_call>"}, close: []string{"</minimax:tool_call>"}},

@@ -35,7 +35,8 @@ type Options struct {
 	// exactly one tool then count as a call.
 	Required bool
 	// None says that the model was to call nothing: marked calls are taken out of
-	// the text and reported all the same, unmarked ones are text.
+	// the text and reported all the same, as are unmarked ones of Tools, which then are
+	// those that it may not call now.
 	None bool
 }
 
@@ -68,6 +69,8 @@ type Parser struct {
 
 	// drafting says that this parser reads reasoning.
 	drafting bool
+	// fencedCall says that the answer began with a code fence around marked calls.
+	fencedCall bool
 	// lastID is the id of the last CallStart.
 	lastID int
 
@@ -261,7 +264,7 @@ func (p *Parser) settle(body string) {
 	}
 	repeatable := c.d.body == anyBody || c.d.body == pythonTagBody
 	p.enterAfter(c.d, repeatable && !endsWithAny(body, c.d.close))
-	p.after.fenced = c.fenced
+	p.after.fenced = c.fenced || p.fencedCall
 	p.after.remember(body, calls)
 }
 

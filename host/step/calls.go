@@ -3,6 +3,7 @@ package step
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
 	"github.com/bulkhead-host/bulkhead/host/salvage"
@@ -15,13 +16,30 @@ func (in Input) salvageOptions() salvage.Options {
 		Required:      in.Request.Choice == llm.ChoiceRequired,
 		None:          in.Request.Choice == llm.ChoiceNone,
 	}
-	for _, t := range in.Request.Tools {
+	offered := in.Request.Tools
+	if o.None { // a model may call them all the same
+		offered = in.Request.Withheld
+	}
+	for _, t := range offered {
 		o.Tools = append(o.Tools, salvage.Tool{
 			Name: t.Name, Parameters: t.Parameters,
 			StreamArgs: in.Blocks != nil && in.Blocks.Streams(t.Name),
 		})
 	}
 	return o
+}
+
+// takeDrafts takes the calls with which the reasoning of a step ends that brought nothing
+// else: some models call before they close their reasoning, or have it in a field of its
+// own and never leave it.
+func (d *decoder) takeDrafts() {
+	if len(d.heard) > 0 || d.malformed > 0 || strings.TrimSpace(d.text.String()) != "" ||
+		d.finished != llm.FinishStop || d.in.Request.Choice == llm.ChoiceNone {
+		return
+	}
+	for _, c := range salvage.Drafts(d.reasoning.String(), d.in.salvageOptions().Tools) {
+		d.textCallIs(c)
+	}
 }
 
 // named gives a native call the name of the tool that is nearly called so: quantised

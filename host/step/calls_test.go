@@ -15,11 +15,16 @@ import (
 // asked runs a step of a model that was told of tools.
 func asked(t *testing.T, choice llm.Choice, tools []llm.ToolDef, events ...llm.Event) Output {
 	t.Helper()
+	return decoded(t, llm.Request{Tools: tools, Choice: choice}, events...)
+}
+
+func decoded(t *testing.T, request llm.Request, events ...llm.Event) Output {
+	t.Helper()
 	log := journal.New("r_1", 1)
 	defer log.Close()
 	out, err := Decode(t.Context(), Input{
 		Model:   said{events: append(events, llm.Finish{Reason: llm.FinishStop})},
-		Request: llm.Request{Tools: tools, Choice: choice},
+		Request: request,
 		Emit:    packet.NewEmitter(log, 0), Answer: cite.NewAnswer(cite.NewDocuments(nil)),
 		Now: func() time.Time { return time.Unix(0, 0) },
 	})
@@ -58,6 +63,20 @@ func TestTextThatIsOnlyACallOfAKnownToolIsACall(t *testing.T) {
 	}
 	if out := asked(t, llm.ChoiceNone, nil, llm.Text{Delta: `{"name":"search","arguments":{"q":"a"}}`}); len(out.Calls) != 0 || out.Text == "" {
 		t.Errorf("none: got %+v", out)
+	}
+}
+
+func TestBareCallsOfWithheldToolsAreStrippedUnderNone(t *testing.T) {
+	for text, calls := range map[string]int{
+		`{"name":"search","arguments":{"q":"a"}}`:                         1,
+		"```json\n{\"name\":\"search\",\"arguments\":{\"q\":\"a\"}}\n```": 1,
+		`{"name":"other","arguments":{"q":"a"}}`:                          0,
+		`{"answer":42}`:                                                   0,
+	} {
+		out := decoded(t, llm.Request{Choice: llm.ChoiceNone, Withheld: []llm.ToolDef{search}}, llm.Text{Delta: text})
+		if len(out.Calls) != calls || (out.Text == "") != (calls > 0) {
+			t.Errorf("%s: %+v", text, out)
+		}
 	}
 }
 

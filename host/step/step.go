@@ -319,6 +319,9 @@ func (d *decoder) close() {
 func (d *decoder) finish(err error) {
 	d.parsed(d.parser.Close())
 	d.close()
+	if err == nil {
+		d.takeDrafts()
+	}
 	d.settle(outcomeOf(err))
 	if d.usage != nil {
 		last := max(d.in.Turn, d.turn-1)
