@@ -1,5 +1,7 @@
 package salvage
 
+import "strings"
+
 // dialect is one way to write calls. Most need no more than their markers: what
 // stands between them is recognised by how it begins (see header.go).
 type dialect struct {
@@ -50,11 +52,12 @@ const (
 
 // dialects is the catalogue. A new dialect is an entry here.
 var dialects = []dialect{
-	{name: "tool_call", open: []string{"<tool_call>", "<tool_calls>", "<TOOLCALL>", "<tools_call>"},
-		close: []string{"</tool_call>", "</tool_calls>", "</TOOLCALL>", "</tools_call>"}, guess: true, prose: true},
+	{name: "tool_call", open: append([]string{"<tool_call>", "<tool_calls>", "<tools_call>"}, cased("<", "tool_call")...),
+		close: append([]string{"</tool_call>", "</tool_calls>", "</tools_call>"}, cased("</", "tool_call")...), guess: true,
+		prose: true},
 	{name: "tools", open: []string{"<tools>"}, close: []string{"</tools>"}, lineStart: true, prose: true},
-	{name: "function_call", open: []string{"<function_call>", "<function_calls>"},
-		close: []string{"</function_call>", "</function_calls>"}, prose: true},
+	{name: "function_call", open: append([]string{"<function_call>", "<function_calls>"}, cased("<", "function_call")...),
+		close: append([]string{"</function_call>", "</function_calls>"}, cased("</", "function_call")...), prose: true},
 	{name: "minimax", open: []string{"<minimax:tool_call>"}, close: []string{"</minimax:tool_call>"}},
 	{name: "minimax_m3", open: []string{m3 + "<invoke name="}, close: []string{m3 + "</invoke>", m3 + "</tool_call>"},
 		body: m3Body},
@@ -121,6 +124,22 @@ const newlineToken = "<0x0A>"
 
 // m3 is what MiniMax M3 puts before every tag.
 const m3 = "]<]minimax[>["
+
+// cased writes a tag of two words in the other ways in which models do, alone and as a
+// plural.
+func cased(open, word string) []string {
+	a, b, _ := strings.Cut(word, "_")
+	title := func(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+	var out []string
+	for _, plural := range []string{"", "s"} {
+		w := b + plural
+		for _, form := range []string{strings.ToUpper(a + "_" + w), strings.ToUpper(a + w), title(a) + "_" + title(w),
+			title(a) + title(w), a + title(w), a + w, a + "-" + w} {
+			out = append(out, open+form+">")
+		}
+	}
+	return out
+}
 
 // bothBars writes a special token with fullwidth and with ASCII bars.
 func bothBars(word string) []string { return []string{"<｜" + word + "｜>", "<|" + word + "|>"} }

@@ -29,6 +29,15 @@ var tagKinds = map[string]tagKind{
 	"longcat_tool_call": wrapperTag, "dots_function_call": wrapperTag, "TOOLCALL": wrapperTag,
 }
 
+// wrapperWords are the wrappers in other cases.
+var wrapperWords = func() map[string]bool {
+	words := map[string]bool{}
+	for _, tag := range append(cased("", "tool_call"), cased("", "function_call")...) {
+		words[strings.TrimSuffix(tag, ">")] = true
+	}
+	return words
+}()
+
 // tag is one tag of an element, < to >.
 type tag struct {
 	kind    tagKind
@@ -73,6 +82,9 @@ func tagAt(in string, i int, final bool) (tag, answer) {
 	}
 	t.word, t.namespace = in[from:j], in[first:from]
 	t.kind = tagKinds[t.word]
+	if t.kind == otherTag && wrapperWords[t.word] {
+		t.kind = wrapperTag
+	}
 	if t.marked && t.word == "calls" {
 		t.kind = wrapperTag
 	}
