@@ -82,7 +82,9 @@ func (c *call) certain(body string) int {
 func (c *call) take(body string) {
 	c.takeAs(body)
 	for i := range c.raws {
-		c.raws[i].inexact = c.inexact(body, c.raws[i])
+		if raw := &c.raws[i]; c.tools.wantsExact(raw.name) {
+			raw.inexact = c.inexact(body, *raw)
+		}
 	}
 }
 

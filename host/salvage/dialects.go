@@ -52,12 +52,13 @@ const (
 
 // dialects is the catalogue. A new dialect is an entry here.
 var dialects = []dialect{
-	{name: "tool_call", open: append([]string{"<tool_call>", "<tool_calls>", "<tools_call>"}, cased("<", "tool_call")...),
-		close: append([]string{"</tool_call>", "</tool_calls>", "</tools_call>"}, cased("</", "tool_call")...), guess: true,
-		prose: true},
+	{name: "tool_call", open: []string{"<tool_call>", "<tool_calls>", "<TOOLCALL>", "<tools_call>"},
+		close: []string{"</tool_call>", "</tool_calls>", "</TOOLCALL>", "</tools_call>"}, guess: true, prose: true},
+	{name: "tool_call cased", open: cased("<", "tool_call"), close: cased("</", "tool_call"), guess: true, prose: true},
 	{name: "tools", open: []string{"<tools>"}, close: []string{"</tools>"}, lineStart: true, prose: true},
-	{name: "function_call", open: append([]string{"<function_call>", "<function_calls>"}, cased("<", "function_call")...),
-		close: append([]string{"</function_call>", "</function_calls>"}, cased("</", "function_call")...), prose: true},
+	{name: "function_call", open: []string{"<function_call>", "<function_calls>"},
+		close: []string{"</function_call>", "</function_calls>"}, prose: true},
+	{name: "function_call cased", open: cased("<", "function_call"), close: cased("</", "function_call"), prose: true},
 	{name: "minimax", open: []string{"<minimax:tool_call>"}, close: []string{"</minimax:tool_call>"}},
 	{name: "minimax_m3", open: []string{m3 + "<invoke name="}, close: []string{m3 + "</invoke>", m3 + "</tool_call>"},
 		body: m3Body},
@@ -133,9 +134,11 @@ func cased(open, word string) []string {
 	var out []string
 	for _, plural := range []string{"", "s"} {
 		w := b + plural
-		for _, form := range []string{strings.ToUpper(a + "_" + w), strings.ToUpper(a + w), title(a) + "_" + title(w),
+		for _, form := range []string{strings.ToUpper(a + "_" + w), strings.ToUpper(a) + strings.ToUpper(w), title(a) + "_" + title(w),
 			title(a) + title(w), a + title(w), a + w, a + "-" + w} {
-			out = append(out, open+form+">")
+			if tag := open + form + ">"; tag != "<TOOLCALL>" && tag != "</TOOLCALL>" { // has an entry
+				out = append(out, tag)
+			}
 		}
 	}
 	return out

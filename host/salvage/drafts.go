@@ -8,7 +8,12 @@ func Drafts(reasoning string, tools []Tool) []Call {
 	if len(tools) == 0 {
 		return nil
 	}
-	p := New(Options{Tools: tools}).newDrafts()
+	exact := make([]Tool, len(tools))
+	for i, t := range tools {
+		t.Exact = true
+		exact[i] = t
+	}
+	p := New(Options{Tools: exact}).newDrafts()
 	var calls []Call
 	take := func(events []Event) {
 		for _, e := range events {

@@ -22,8 +22,9 @@ type Call struct {
 	Arguments string
 	// ID is that of the CallStart that told of the call, 0 if none did.
 	ID int
-	// Inexact says that the text was not what its notation asks for, so that something
-	// was mended or guessed: a quote, a bracket or a closing tag was missing.
+	// Inexact says, of a tool with Exact, that the text was not what its notation asks
+	// for, so that something was mended or guessed: a quote, a bracket or a closing tag
+	// was missing.
 	Inexact bool
 }
 

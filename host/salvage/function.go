@@ -284,7 +284,7 @@ func (c *call) readMCP(in string, final bool) (int, verdict) {
 	raw := rawCall{name: name}
 	_, written, _ := strings.Cut(body, "<arguments>")
 	written = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(written), "</arguments>"))
-	raw.inexact = c.open || !json.Valid([]byte(written))
+	raw.inexact = c.open || c.tools.wantsExact(name) && !json.Valid([]byte(written))
 	arguments, _, _ := parseLiteral(written)
 	if arguments.kind == absent {
 		arguments.kind = null

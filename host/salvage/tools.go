@@ -13,6 +13,9 @@ type Tool struct {
 	Parameters json.RawMessage
 	// StreamArgs says that the parser tells of its calls while they come.
 	StreamArgs bool
+	// Exact says that Call.Inexact is to be found out, since nothing may be guessed for
+	// the tool.
+	Exact bool
 }
 
 // UnmarshalJSON reads {"name","parameters"}, {"name","input_schema"} and
@@ -61,6 +64,8 @@ type toolset struct {
 	// that there are some.
 	streaming map[string]bool
 	streams   bool
+	// exact are the tools for which nothing may be guessed, nil for none.
+	exact map[string]bool
 }
 
 func newToolset(tools []Tool) *toolset {
@@ -74,6 +79,12 @@ func newToolset(tools []Tool) *toolset {
 		}
 		set.names[t.Name] = parseSchema(t.Parameters)
 		set.ordered = append(set.ordered, t.Name)
+		if t.Exact {
+			if set.exact == nil {
+				set.exact = map[string]bool{}
+			}
+			set.exact[t.Name] = true
+		}
 		if t.StreamArgs {
 			if set.streaming == nil {
 				set.streaming = map[string]bool{}
@@ -83,6 +94,9 @@ func newToolset(tools []Tool) *toolset {
 	}
 	return set
 }
+
+// wantsExact tells whether a call of the tool that is meant by a name must not be mended.
+func (t *toolset) wantsExact(name string) bool { return t.exact != nil && t.exact[t.resolve(name)] }
 
 // open says that there is no list, so that every name counts as known.
 func (t *toolset) open() bool { return len(t.names) == 0 }

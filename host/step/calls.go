@@ -24,6 +24,7 @@ func (in Input) salvageOptions() salvage.Options {
 		o.Tools = append(o.Tools, salvage.Tool{
 			Name: t.Name, Parameters: t.Parameters,
 			StreamArgs: in.Blocks != nil && in.Blocks.Streams(t.Name),
+			Exact:      in.Blocks != nil && in.Blocks.Writes(t.Name),
 		})
 	}
 	return o

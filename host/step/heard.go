@@ -17,6 +17,8 @@ type Blocks interface {
 	// Streams tells whether the arguments of a tool are shown as the model writes
 	// them.
 	Streams(name string) bool
+	// Writes tells whether a tool changes something, so that nothing is guessed for it.
+	Writes(name string) bool
 	// Open opens the block of a call at place and returns the call's id.
 	Open(place packet.Placement, name string) (callID string)
 	// Abandon closes the block of a call that is not going to run.

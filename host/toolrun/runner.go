@@ -147,6 +147,12 @@ func (r *Runner) Streams(name string) bool {
 	return t != nil && t.Spec().StreamArgs && t.Spec().Merge == ""
 }
 
+// Writes tells whether a tool is labelled so.
+func (r *Runner) Writes(name string) bool {
+	t := r.byName[name]
+	return t != nil && hasLabel(t.Spec(), tool.LabelWrites)
+}
+
 // NewCallID makes an id for a call that the runner is not asked to run.
 func (r *Runner) NewCallID() string { return r.config.NewID() }
 
