@@ -1,9 +1,10 @@
 /** Where the page is, kept in the address behind the #, so that reload and back work. */
-export type Place = { name: 'chat'; session: string } | { name: 'knowledge' } | { name: 'memory' } | { name: 'agents' } | { name: 'tools' } | { name: 'models' };
+/** The chat with its conversation, '' for a new one; else the name of a pane. */
+export type Place = { name: 'chat'; session: string } | { name: string; session?: undefined };
 
 function parse(hash: string): Place {
   const path = hash.replace(/^#\/?/, '');
-  if (path === 'knowledge' || path === 'memory' || path === 'agents' || path === 'tools' || path === 'models') return { name: path };
+  if (/^[a-z]+$/.test(path) && path !== 'chat') return { name: path };
   const session = /^chat\/([\w-]+)$/.exec(path)?.[1] ?? '';
   return { name: 'chat', session };
 }
