@@ -67,8 +67,8 @@ func fourSteps() []*llmtest.Reply {
 	return []*llmtest.Reply{
 		llmtest.Answer().Text("Let me see. <tool_call>{\"name\": \"internal_search\", \"arguments\": {\"queries\": " +
 			"</tool_call>"),
-		llmtest.Answer().Text("I look.").ToolCall("a", "internal_search", `{"queries":["fuel"]}`),
-		llmtest.Answer().ToolCall("b", "post", `{}`),
+		llmtest.Answer().ReasoningContent("Where is it?").Text("I look.").ToolCall("a", "internal_search", `{"queries":["fuel"]}`),
+		llmtest.Answer().ReasoningContent("Now it can be posted.").ToolCall("b", "post", `{}`),
 		llmtest.Answer().Text("Done [1]."),
 	}
 }
@@ -98,6 +98,10 @@ func TestAfterACrashAnywhereAnAnswerGoesOnWithAllItHad(t *testing.T) {
 	if len(whole) != 4 || ran.Load() != 1 || !slices.Equal(labels, []string{tool.LabelPrivateData}) {
 		t.Fatalf("%d requests, %d writes, labels %q", len(whole), ran.Load(), labels)
 	}
+	natives := signatures(f.message(ack, 0))
+	if len(natives) != 2 || !strings.Contains(natives[1], "Now it can be posted.") {
+		t.Fatalf("the provider wants to see %q again", natives)
+	}
 	f.close()
 	c.mu.Lock()
 	copies := c.copies
@@ -106,13 +110,25 @@ func TestAfterACrashAnywhereAnAnswerGoesOnWithAllItHad(t *testing.T) {
 		t.Fatalf("%d copies of the data file", len(copies))
 	}
 	for _, at := range copies {
-		t.Run(at.name, func(t *testing.T) { goesOn(t, f, at, ack, whole, allowed) })
+		t.Run(at.name, func(t *testing.T) { goesOn(t, f, at, ack, whole, natives, allowed) })
 	}
 	f.open()
 }
 
+// signatures are what a provider wants to see again of the steps with calls.
+func signatures(m Message) (natives []string) {
+	for _, s := range m.Steps {
+		if len(s.Calls) > 0 {
+			natives = append(natives, string(s.Native))
+		}
+	}
+	return natives
+}
+
 // goesOn starts from a copy and lets the answer go on.
-func goesOn(t *testing.T, whole *fixture, at stored, ack Ack, asked [][]string, allowed []string) {
+func goesOn(
+	t *testing.T, whole *fixture, at stored, ack Ack, asked [][]string, natives, allowed []string,
+) {
 	f := &fixture{t: t, server: whole.server, search: whole.search, path: filepath.Join(t.TempDir(), "bulkhead.db")}
 	var ran atomic.Int64
 	f.tools = func() []tool.Tool { return []tool.Tool{f.search, clockTool{}, writer{&ran}} }
@@ -132,6 +148,10 @@ func goesOn(t *testing.T, whole *fixture, at stored, ack Ack, asked [][]string, 
 	}
 	if damage := f.store.Check(t.Context()); len(damage) != 0 {
 		t.Errorf("the store: %v", damage)
+	}
+	kept := signatures(f.message(ack, 0))
+	if len(kept) > len(natives) || !slices.Equal(kept, natives[:len(kept)]) {
+		t.Errorf("the provider sees %q again, and would have seen %q", kept, natives)
 	}
 	if m.Status == store.StatusCompleted {
 		return
