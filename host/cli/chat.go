@@ -17,7 +17,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/packet"
 )
 
-// Question is one turn of a conversation.
+// Question is one message of a conversation.
 type Question struct {
 	Text string
 	// Session is the conversation to go on with, "" for a new one.

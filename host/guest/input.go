@@ -80,7 +80,7 @@ func fillContext(meta map[string]any, fields []string, known tool.Context) {
 		case "query":
 			meta["bulkhead/query"] = known.Query
 		case "history":
-			meta["bulkhead/history"] = slices.Concat([]tool.Turn{}, known.History)
+			meta["bulkhead/history"] = slices.Concat([]tool.Message{}, known.History)
 		case "user":
 			meta["bulkhead/user"] = map[string]string{
 				"id": known.UserID, "locale": known.Locale, "time_zone": known.TimeZone,

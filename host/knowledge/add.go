@@ -84,7 +84,7 @@ func (b *Base) Add(ctx context.Context, p identity.Principal, src Source) (Added
 	return added, nil
 }
 
-// add reads the document before its turn to write comes, so that a long one does
+// add reads the document before it has the lock, so that a long one does
 // not keep others waiting.
 func (b *Base) add(ctx context.Context, p identity.Principal, src Source) (Added, error) {
 	sum := sha256.Sum256(src.Data)
@@ -101,12 +101,12 @@ func (b *Base) add(ctx context.Context, p identity.Principal, src Source) (Added
 	}
 }
 
-// write stores the document in its turn. Without its content it does so only
+// write stores the document under the lock. Without its content it does so only
 // where nothing is to change; done is false where the content is needed.
 func (b *Base) write(
 	ctx context.Context, p identity.Principal, src Source, hash string, content *reading,
 ) (added Added, done bool, err error) {
-	end, err := b.turn(ctx)
+	end, err := b.lock(ctx)
 	if err != nil {
 		return Added{}, false, err
 	}

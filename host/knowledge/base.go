@@ -155,8 +155,8 @@ func (b *Base) enter() (leave func(), err error) {
 	return b.running.Done, nil
 }
 
-// turn waits until no other call writes. The wait ends with ctx.
-func (b *Base) turn(ctx context.Context) (done func(), err error) {
+// lock waits until no other call writes. The wait ends with ctx.
+func (b *Base) lock(ctx context.Context) (done func(), err error) {
 	leave, err := b.enter()
 	if err != nil {
 		return nil, err

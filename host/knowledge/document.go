@@ -102,7 +102,7 @@ func (b *Base) Read(
 // The record goes first: if the host dies in between, the document stays
 // removed and Open clears the index.
 func (b *Base) Remove(ctx context.Context, p identity.Principal, id string) error {
-	done, err := b.turn(ctx)
+	done, err := b.lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (b *Base) Reindex(ctx context.Context, p identity.Principal) (Reindexed, er
 	if err := identity.Authorize(p, identity.IndexDocuments, identity.DocumentKind.All()); err != nil {
 		return sum, fmt.Errorf("reindex: %w", err)
 	}
-	done, err := b.turn(ctx)
+	done, err := b.lock(ctx)
 	if err != nil {
 		return sum, err
 	}

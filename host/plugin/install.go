@@ -139,8 +139,8 @@ func (m *Manager) publish(ctx context.Context, p *installed, wasm []byte) error 
 	if before := m.current(p.record.Name); before != nil {
 		// Nobody loads the version before while its file is replaced.
 		select {
-		case before.turn <- struct{}{}:
-			defer func() { <-before.turn }()
+		case before.lock <- struct{}{}:
+			defer func() { <-before.lock }()
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), p.unload(context.WithoutCancel(ctx)))
 		}

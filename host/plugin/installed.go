@@ -27,9 +27,9 @@ type installed struct {
 	// acts counts the operators' changes that the plugin was not asked about yet.
 	acts atomic.Int32
 
-	// turn holds a token while the module is loaded or closed, and guards the
+	// lock holds a token while the module is loaded or closed, and guards the
 	// fields below.
-	turn   chan struct{}
+	lock   chan struct{}
 	module *engine.Module
 	// assets came with the module, nil for none; they are set with it.
 	assets *files.Assets
@@ -39,7 +39,7 @@ type installed struct {
 func newInstalled(r registry.Record, m capability.Manifest, c catalogue) *installed {
 	p := &installed{
 		record: r, manifest: m, listing: make(chan struct{}, 1), announced: newAnnouncements(),
-		turn: make(chan struct{}, 1),
+		lock: make(chan struct{}, 1),
 	}
 	p.catalogue.Store(&c)
 	return p
@@ -72,8 +72,8 @@ func fromRecord(r registry.Record) (*installed, error) {
 // compiles it, others wait. A load that failed is tried again by the next call.
 func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Registry) (*engine.Lease, error) {
 	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
+	case p.lock <- struct{}{}:
+		defer func() { <-p.lock }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -105,10 +105,10 @@ func (p *installed) load(ctx context.Context, e *engine.Engine, r *registry.Regi
 // unload closes the module for good. Calls that run finish, or are cancelled
 // when ctx is done. Who wants to load it meanwhile does not wait for them.
 func (p *installed) unload(ctx context.Context) error {
-	p.turn <- struct{}{}
+	p.lock <- struct{}{}
 	p.gone = true
 	module := p.module
-	<-p.turn
+	<-p.lock
 	if module == nil {
 		return nil
 	}

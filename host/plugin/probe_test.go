@@ -24,14 +24,14 @@ func withProbe(t *testing.T) *scene {
 func TestContextHoldsWhatIsNeededAndGrantedOnly(t *testing.T) {
 	s := withProbe(t)
 	full := func(in *tool.Invocation) {
-		in.Context = tool.Context{Query: "why?", History: []tool.Turn{{Role: "user", Text: "secret"}}, UserID: "u9",
+		in.Context = tool.Context{Query: "why?", History: []tool.Message{{Role: "user", Text: "secret"}}, UserID: "u9",
 			Locale: "de", Citations: map[string]int{"d": 1}}
 	}
 	var seen struct {
 		ID, Query string
 		Refs      tool.Refs
 		Now       string
-		History   []tool.Turn
+		History   []tool.Message
 		User      struct{ ID, Locale string }
 		Citations map[string]int
 	}

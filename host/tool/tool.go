@@ -105,8 +105,8 @@ type Refs struct {
 // Contains tells whether ref lies in the range.
 func (r Refs) Contains(ref int) bool { return ref >= r.Start && ref < r.Start+r.Count }
 
-// Turn is one message of the history that a tool may see.
-type Turn struct {
+// Message is one message of the history that a tool may see.
+type Message struct {
 	// Role is user or assistant.
 	Role string `json:"role"`
 	Text string `json:"text"`
@@ -119,7 +119,7 @@ type Context struct {
 	// Query is the person's latest message.
 	Query string
 	// History is the path of messages before it, oldest first.
-	History []Turn
+	History []Message
 	// UserID is opaque to the guest; Locale is a BCP 47 tag, TimeZone an IANA
 	// name, each "" where unknown.
 	UserID, Locale, TimeZone string

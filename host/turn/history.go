@@ -17,7 +17,7 @@ type path struct {
 	history []llm.Message
 	// said is the same without tools, for those that may see the history; the
 	// latest message is apart.
-	said  []tool.Turn
+	said  []tool.Message
 	query string
 	// documents are what the branch knows, each with its ref.
 	documents []packet.Document
@@ -34,7 +34,7 @@ func readPath(branch []Message, files map[string]file) path {
 	for _, m := range branch {
 		if m.Role == store.RoleUser {
 			if p.query != "" {
-				p.said = append(p.said, tool.Turn{Role: store.RoleUser, Text: p.query})
+				p.said = append(p.said, tool.Message{Role: store.RoleUser, Text: p.query})
 			}
 			p.query = m.Text
 			p.history = append(p.history, llm.Message{Role: llm.RoleUser, Text: m.Text,
@@ -43,10 +43,10 @@ func readPath(branch []Message, files map[string]file) path {
 		}
 		if m.Text != "" {
 			if p.query != "" {
-				p.said = append(p.said, tool.Turn{Role: store.RoleUser, Text: p.query})
+				p.said = append(p.said, tool.Message{Role: store.RoleUser, Text: p.query})
 				p.query = ""
 			}
-			p.said = append(p.said, tool.Turn{Role: store.RoleAssistant, Text: m.Text})
+			p.said = append(p.said, tool.Message{Role: store.RoleAssistant, Text: m.Text})
 		}
 		for _, s := range m.Steps {
 			p.addStep(s)

@@ -7,46 +7,46 @@ import (
 )
 
 // answer is the text for a person, with markers such as [12].
-func (t *turn) answer() string {
-	f := read(t.results)
-	if text := t.confirmed(); text != "" {
+func (e *exchange) answer() string {
+	f := read(e.results)
+	if text := e.confirmed(); text != "" {
 		return text
 	}
-	if t.asksForMemories() {
-		return t.memories()
+	if e.asksForMemories() {
+		return e.memories()
 	}
-	f.passages = append(t.attachedPassages(), f.passages...)
-	if memory, personal := t.recall(); memory != "" {
+	f.passages = append(e.attachedPassages(), f.passages...)
+	if memory, personal := e.recall(); memory != "" {
 		told := "You told me: " + memory
 		if personal || len(f.passages) == 0 {
 			return told
 		}
-		return told + "\n\n" + t.quote(f)
+		return told + "\n\n" + e.quote(f)
 	}
 	if len(f.passages) > 0 {
-		return t.quote(f)
+		return e.quote(f)
 	}
 	if f.searched {
 		return fmt.Sprintf("I found nothing about “%s” in the documents. Try other words, or add a document that "+
-			"covers it.", t.subject())
+			"covers it.", e.subject())
 	}
 	if len(f.said) > 0 {
-		return t.report(f)
+		return e.report(f)
 	}
-	if talk := t.smallTalk(); talk != "" {
+	if talk := e.smallTalk(); talk != "" {
 		return talk
 	}
-	return t.about()
+	return e.about()
 }
 
 // maxSubjectRunes bounds how much of a question is repeated.
 const maxSubjectRunes = 80
 
 // subject is the question in few words.
-func (t *turn) subject() string {
-	s := t.query()
+func (e *exchange) subject() string {
+	s := e.query()
 	if s == "" {
-		s = strings.Join(strings.Fields(t.question), " ")
+		s = strings.Join(strings.Fields(e.question), " ")
 	}
 	if utf8.RuneCountInString(s) > maxSubjectRunes {
 		s = string([]rune(s)[:maxSubjectRunes]) + "…"
@@ -55,19 +55,19 @@ func (t *turn) subject() string {
 }
 
 // quote answers from passages.
-func (t *turn) quote(f findings) string {
-	question := t.question
-	if withoutFiller(question) == "" && t.before != "" {
-		question = t.before
+func (e *exchange) quote(f findings) string {
+	question := e.question
+	if withoutFiller(question) == "" && e.before != "" {
+		question = e.before
 	}
 	c := newCorpus(question, f.passages)
 	chosen, answers := c.choose()
 	if len(chosen) == 0 {
-		return fmt.Sprintf("I found nothing about “%s” in the documents.", t.subject())
+		return fmt.Sprintf("I found nothing about “%s” in the documents.", e.subject())
 	}
 	body := c.render(chosen)
 	if !answers {
-		return fmt.Sprintf("I found nothing that answers “%s” directly. The closest passage:\n\n%s", t.subject(), body)
+		return fmt.Sprintf("I found nothing that answers “%s” directly. The closest passage:\n\n%s", e.subject(), body)
 	}
 	return body
 }
@@ -76,7 +76,7 @@ func (t *turn) quote(f findings) string {
 const maxReportRunes = 600
 
 // report repeats what tools said that brought no documents.
-func (t *turn) report(f findings) string {
+func (e *exchange) report(f findings) string {
 	var out []string
 	for _, text := range f.said {
 		if utf8.RuneCountInString(text) > maxReportRunes {

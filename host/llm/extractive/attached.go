@@ -11,9 +11,9 @@ const pieceBytes = 1500
 
 // attachedPassages are the files that stand whole in the conversation, in
 // passages; the last attached come first.
-func (t *turn) attachedPassages() []passage {
+func (e *exchange) attachedPassages() []passage {
 	var out []passage
-	for _, a := range t.attached {
+	for _, a := range e.attached {
 		if !a.Whole || a.IsImage() {
 			continue
 		}
@@ -47,8 +47,8 @@ func pieces(text string) []string {
 }
 
 // unread is the last attached text that does not stand whole here.
-func (t *turn) unread() (llm.Attachment, bool) {
-	for _, a := range t.attached {
+func (e *exchange) unread() (llm.Attachment, bool) {
+	for _, a := range e.attached {
 		if !a.Whole && !a.Gone && !a.IsImage() {
 			return a, true
 		}

@@ -96,7 +96,7 @@ func TestAnswersFromRealDocuments(t *testing.T) {
 	all := documents(t)
 	for _, c := range cases {
 		t.Run(c.question, func(t *testing.T) {
-			turn := readTurn(llm.Request{Messages: []llm.Message{user(c.question)}})
+			turn := readExchange(llm.Request{Messages: []llm.Message{user(c.question)}})
 			s := ask(t, searched(t, c.question, find(turn.query(), all)))
 			if s.finish != llm.FinishStop || len(s.calls) > 0 {
 				t.Fatalf("finish %q, calls %v", s.finish, s.calls)

@@ -16,16 +16,16 @@ var firstPerson = set(`i i'm i've me my mine myself ich mich mir mein meine mein
 var memoryQuestion = regexp.MustCompile(`(?i)\b(?:what|which|list|show)\b.*\b(?:remember|know|memories)\b.*\b(?:me|i|memories)\b|\b(?:list|show)\b.*\bmemories\b|\bwas\b.*\b(?:weißt|merkst|gemerkt)\b.*\b(?:mich|mir)\b`)
 
 // asksForMemories tells whether the question is what is remembered at all.
-func (t *turn) asksForMemories() bool {
-	return len(wordsOf(t.question)) <= 12 && memoryQuestion.MatchString(t.question)
+func (e *exchange) asksForMemories() bool {
+	return len(wordsOf(e.question)) <= 12 && memoryQuestion.MatchString(e.question)
 }
 
 // memories lists all that is remembered.
-func (t *turn) memories() string {
-	if len(t.remembered) == 0 {
+func (e *exchange) memories() string {
+	if len(e.remembered) == 0 {
 		return "Nothing is remembered about you in this conversation. Say “remember that …” to change that."
 	}
-	return "I remember:\n\n- " + strings.Join(t.remembered, "\n- ")
+	return "I remember:\n\n- " + strings.Join(e.remembered, "\n- ")
 }
 
 // surePair is how alike two words are that count as the same.
@@ -33,10 +33,10 @@ const surePair = 0.8
 
 // recall returns the memory that has every word of the question's subject, the
 // newest of several, and whether the question is about the person. "" for none.
-func (t *turn) recall() (memory string, personal bool) {
-	personal = slices.ContainsFunc(wordsOf(t.question), func(w string) bool { return firstPerson[fold(w)] })
+func (e *exchange) recall() (memory string, personal bool) {
+	personal = slices.ContainsFunc(wordsOf(e.question), func(w string) bool { return firstPerson[fold(w)] })
 	var asked []string
-	for _, term := range questionTerms(t.question) {
+	for _, term := range questionTerms(e.question) {
 		if !filler[term] && !firstPerson[term] {
 			asked = append(asked, term)
 		}
@@ -45,7 +45,7 @@ func (t *turn) recall() (memory string, personal bool) {
 	if len(asked) == 0 || len(asked) == 1 && !personal {
 		return "", personal
 	}
-	for _, m := range t.remembered {
+	for _, m := range e.remembered {
 		known := terms(m)
 		all := !slices.ContainsFunc(asked, func(a string) bool {
 			return !slices.ContainsFunc(known, func(k string) bool { return alike(a, k) >= surePair })
@@ -58,8 +58,8 @@ func (t *turn) recall() (memory string, personal bool) {
 }
 
 // recalls tells whether a memory alone answers.
-func (t *turn) recalls() bool {
-	memory, personal := t.recall()
+func (e *exchange) recalls() bool {
+	memory, personal := e.recall()
 	return memory != "" && personal
 }
 
@@ -70,8 +70,8 @@ var confirmations = []struct{ tool, own string }{
 }
 
 // confirmed says what was remembered, "" where nothing was.
-func (t *turn) confirmed() string {
-	for _, r := range t.results {
+func (e *exchange) confirmed() string {
+	for _, r := range e.results {
 		if !slices.Contains(memoryTools, r.ToolName) {
 			continue
 		}

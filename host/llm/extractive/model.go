@@ -54,7 +54,7 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Event
 
 // respond decides between calling a tool and answering.
 func respond(req llm.Request) []llm.Event {
-	t := readTurn(req)
+	t := readExchange(req)
 	if calls := t.calls(); len(calls) > 0 {
 		return append(calls, llm.Finish{Reason: llm.FinishToolCalls})
 	}

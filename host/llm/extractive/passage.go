@@ -15,7 +15,7 @@ type passage struct {
 	Content string `json:"content"`
 }
 
-// findings is what the tools of a turn brought.
+// findings is what the tools of an exchange brought.
 type findings struct {
 	passages []passage
 	// searched tells that a tool looked for documents, with or without success.

@@ -23,26 +23,26 @@ const maxTalkWords = 6
 
 // smallTalk returns the reply to a greeting, to thanks or to a question about the
 // model itself, "" for anything else.
-func (t *turn) smallTalk() string {
-	words := wordsOf(t.question)
+func (e *exchange) smallTalk() string {
+	words := wordsOf(e.question)
 	for i := range words {
 		words[i] = fold(words[i])
 	}
 	whole := strings.Join(words, " ")
 	for _, q := range selfQuestions {
 		if whole == q {
-			return t.about()
+			return e.about()
 		}
 	}
 	switch {
 	case len(words) == 0:
-		return t.about()
+		return e.about()
 	case len(words) > maxTalkWords:
 		return ""
 	case only(words, thanks):
 		return "You are welcome. Ask me anything else about your documents."
 	case only(words, greetings):
-		return "Hello. " + t.about()
+		return "Hello. " + e.about()
 	}
 	return ""
 }
@@ -57,9 +57,9 @@ func only(words []string, in map[string]bool) bool {
 }
 
 // about says what this model is and what it can do with the tools it has.
-func (t *turn) about() string {
+func (e *exchange) about() string {
 	const is = "I am the model that is built into Bulkhead. There is no language model behind me: "
-	for _, def := range t.tools {
+	for _, def := range e.tools {
 		if def.Name == toolSearch {
 			return is + "I search your documents and quote the sentences that fit your question best, each with its " +
 				"source. " +

@@ -26,14 +26,14 @@ func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route
 		Learn: func(r *endpoint.Refusal) bool {
 			// Chat completions say that a field needs the other interface, responses
 			// mention themselves in refusals of a field.
-			if !way.responses && way.turn(r) {
+			if !way.responses && way.switches(r) {
 				return true
 			}
 			if way.responses && req.HasNatives() && undecrypted(r) {
 				req = req.WithoutNatives()
 				return true
 			}
-			return m.learn(r.Words(), req, way.responses, quirk(sentWith)) || way.turn(r)
+			return m.learn(r.Words(), req, way.responses, quirk(sentWith)) || way.switches(r)
 		},
 	})
 	if err == nil && way.turned {

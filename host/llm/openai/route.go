@@ -36,9 +36,9 @@ func (m *Model) route() *route {
 	return &route{responses: m.official || known&responsesOnly != 0}
 }
 
-// turn takes the other interface, once, where a refusal says that the endpoint does
+// switches takes the other interface, once, where a refusal says that the endpoint does
 // not have this one for the model. Nothing of an answer has come then.
-func (r *route) turn(refusal *endpoint.Refusal) bool {
+func (r *route) switches(refusal *endpoint.Refusal) bool {
 	if r.fixed || r.turned || !r.missing(refusal) {
 		return false
 	}

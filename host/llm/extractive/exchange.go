@@ -18,9 +18,9 @@ const (
 // memoryTools take something to remember, in order of preference.
 var memoryTools = []string{"add_memory", "memory"}
 
-// turn is a request as this model reads it: the question, and what happened
+// exchange is a request as this model reads it: the question, and what happened
 // since it was asked.
-type turn struct {
+type exchange struct {
 	question string
 	// before is the question before this one, "" for none.
 	before string
@@ -35,35 +35,35 @@ type turn struct {
 	attached []llm.Attachment
 }
 
-func readTurn(req llm.Request) turn {
-	t := turn{tools: req.Tools, choice: req.Choice, called: map[string]bool{}}
+func readExchange(req llm.Request) exchange {
+	e := exchange{tools: req.Tools, choice: req.Choice, called: map[string]bool{}}
 	for _, msg := range req.Messages {
 		switch msg.Role {
 		case llm.RoleSystem:
-			t.remembered = llm.Remembered(msg.Text)
+			e.remembered = llm.Remembered(msg.Text)
 		case llm.RoleUser:
 			if msg.Note { // it goes on about the same question
 				continue
 			}
-			t.attached = append(slices.Clone(msg.Attachments), t.attached...)
-			t.before, t.question = t.question, strings.TrimSpace(msg.Text)
-			t.results, t.called = nil, map[string]bool{}
+			e.attached = append(slices.Clone(msg.Attachments), e.attached...)
+			e.before, e.question = e.question, strings.TrimSpace(msg.Text)
+			e.results, e.called = nil, map[string]bool{}
 		case llm.RoleAssistant:
 			for _, call := range msg.ToolCalls {
-				t.called[call.Name] = true
+				e.called[call.Name] = true
 			}
 		case llm.RoleTool:
-			t.results = append(t.results, msg)
-			t.called[msg.ToolName] = true
+			e.results = append(e.results, msg)
+			e.called[msg.ToolName] = true
 		}
 	}
-	return t
+	return e
 }
 
 // tool returns the tool of that name if it is offered and was not called yet.
-func (t *turn) tool(name string) (llm.ToolDef, bool) {
-	for _, def := range t.tools {
-		if def.Name == name && !t.called[name] {
+func (e *exchange) tool(name string) (llm.ToolDef, bool) {
+	for _, def := range e.tools {
+		if def.Name == name && !e.called[name] {
 			return def, true
 		}
 	}
@@ -71,55 +71,55 @@ func (t *turn) tool(name string) (llm.ToolDef, bool) {
 }
 
 // calls returns the calls to make now, none when it is time to answer.
-func (t *turn) calls() []llm.Event {
-	if t.choice == llm.ChoiceNone || len(t.tools) == 0 {
+func (e *exchange) calls() []llm.Event {
+	if e.choice == llm.ChoiceNone || len(e.tools) == 0 {
 		return nil
 	}
-	if def, want, ok := t.wish(); ok {
+	if def, want, ok := e.wish(); ok {
 		return []llm.Event{callOf(def, want)}
 	}
-	if t.choice == llm.ChoiceRequired && len(t.results) == 0 {
-		def := t.tools[0]
-		for _, d := range t.tools {
+	if e.choice == llm.ChoiceRequired && len(e.results) == 0 {
+		def := e.tools[0]
+		for _, d := range e.tools {
 			if d.Name == toolSearch {
 				def = d
 			}
 		}
-		return []llm.Event{callOf(def, material{text: t.question, query: t.query(), urls: urls(t.question)})}
+		return []llm.Event{callOf(def, material{text: e.question, query: e.query(), urls: urls(e.question)})}
 	}
 	return nil
 }
 
 // wish is the tool that the question itself asks for.
-func (t *turn) wish() (llm.ToolDef, material, bool) {
-	if links := urls(t.question); len(links) > 0 {
-		if def, ok := t.tool(toolOpenURL); ok {
-			return def, material{text: t.question, query: t.query(), urls: links}, true
+func (e *exchange) wish() (llm.ToolDef, material, bool) {
+	if links := urls(e.question); len(links) > 0 {
+		if def, ok := e.tool(toolOpenURL); ok {
+			return def, material{text: e.question, query: e.query(), urls: links}, true
 		}
 	}
-	if what, ok := toRemember(t.question); ok {
+	if what, ok := toRemember(e.question); ok {
 		for _, name := range memoryTools {
-			if t.called[name] {
+			if e.called[name] {
 				return llm.ToolDef{}, material{}, false
 			}
-			if def, ok := t.tool(name); ok {
+			if def, ok := e.tool(name); ok {
 				return def, material{text: what, query: what}, true
 			}
 		}
 	}
-	if a, waiting := t.unread(); waiting {
-		if def, ok := t.tool(toolReadFile); ok {
+	if a, waiting := e.unread(); waiting {
+		if def, ok := e.tool(toolReadFile); ok {
 			return def, material{text: a.ID, query: a.ID}, true
 		}
 	}
-	if t.asksForMemories() || t.recalls() || len(t.attachedPassages()) > 0 {
+	if e.asksForMemories() || e.recalls() || len(e.attachedPassages()) > 0 {
 		return llm.ToolDef{}, material{}, false
 	}
-	if len(t.results) > 0 || t.smallTalk() != "" || t.query() == "" {
+	if len(e.results) > 0 || e.smallTalk() != "" || e.query() == "" {
 		return llm.ToolDef{}, material{}, false
 	}
-	def, ok := t.tool(toolSearch)
-	return def, material{text: t.question, query: t.query()}, ok
+	def, ok := e.tool(toolSearch)
+	return def, material{text: e.question, query: e.query()}, ok
 }
 
 // maxQueryTerms bounds what is searched for; a pasted page is no query.
@@ -127,11 +127,11 @@ const maxQueryTerms = 24
 
 // query is the question without filler; of a question that is nothing but
 // filler ("tell me more") it is the one before.
-func (t *turn) query() string {
-	if q := withoutFiller(t.question); q != "" {
+func (e *exchange) query() string {
+	if q := withoutFiller(e.question); q != "" {
 		return q
 	}
-	if q := withoutFiller(t.before); q != "" {
+	if q := withoutFiller(e.before); q != "" {
 		return q
 	}
 	return ""
