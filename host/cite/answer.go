@@ -108,7 +108,7 @@ func (a *Answer) Stream() *Stream {
 	if a.byRef {
 		clear(a.numbers)
 	}
-	return &Stream{answer: a}
+	return &Stream{answer: a, place: newPlace()}
 }
 
 // Cited returns the citations so far, in the order of their numbers.
@@ -122,14 +122,18 @@ func identity(doc packet.Document, ref int) string {
 	return "id " + doc.ID
 }
 
-// number returns the screen text for refs and what is to be announced before
-// it, or false where one of them is no known document.
-func (a *Answer) number(refs []int) (text string, fresh []packet.CitationInfo, ok bool) {
-	docs := make([]packet.Document, len(refs))
-	for i, ref := range refs {
-		if docs[i], ok = a.docs.Get(ref); !ok {
-			return "", nil, false
+// number returns the screen text for those of refs that are known documents and what is
+// to be announced before it, or false where none is one.
+func (a *Answer) number(all []int) (text string, fresh []packet.CitationInfo, ok bool) {
+	var docs []packet.Document
+	var refs []int
+	for _, ref := range all {
+		if doc, known := a.docs.Get(ref); known {
+			docs, refs = append(docs, doc), append(refs, ref)
 		}
+	}
+	if len(refs) == 0 {
+		return "", nil, false
 	}
 	if !a.told {
 		fresh, a.told = append(fresh, a.before...), true

@@ -8,10 +8,11 @@
 // with the citations that must be announced before it. The package knows
 // nothing of runs, tools or storage.
 //
-// The grammar of a marker: "[7]", "[7, 9]", "[[7]]", and "【7】" or "【7†…】", which
-// some models write. A marker counts when all its refs are known documents, it
-// stands outside code, and no "(" follows, which would make it a link. All else
-// passes unchanged, except that a foreign "[[n]]" outside code loses one pair of
+// The grammar of a marker: "[7]", "[7, 9]", "[7-9]", "[ref 7]", "[[7]]", and "【7】" or
+// "【7†…】", which some models write. A marker counts when one of its refs is a known
+// document, it stands outside code and formulas, and no "(" follows, which would make it a
+// link; of a list the known ones count. In the text of a link it moves behind the link. All
+// else passes unchanged, except that a foreign "[[n]]" outside code loses one pair of
 // brackets, since on screen it would look like ours.
 package cite
 
@@ -35,7 +36,7 @@ const maxMarker = 96
 // Answer.Stream for each block of text; it is not safe for concurrent use.
 type Stream struct {
 	answer *Answer
-	code   codeState
+	place  place
 	// held starts with a bracket that may open a marker.
 	held string
 	// atEnd is set by Close: no more input decides anything.
@@ -57,7 +58,7 @@ func (s *Stream) Write(delta string) Piece {
 		if at < 0 {
 			at = len(in)
 		}
-		s.code.feed(in[:at])
+		s.place.feed(in[:at])
 		out.WriteString(in[:at])
 		if in = in[at:]; in == "" {
 			break
@@ -68,7 +69,7 @@ func (s *Stream) Write(delta string) Piece {
 			break
 		}
 		fresh = append(fresh, infos...)
-		s.code.feed(text)
+		s.place.feed(text)
 		out.WriteString(text)
 		in = in[used:]
 	}
@@ -94,8 +95,20 @@ func partialBracket(in string) int {
 // marker decides what in, which starts with a bracket, is. It returns how much
 // of it is used and what is shown for that, or false while that is open.
 func (s *Stream) marker(in string) (used int, text string, infos []packet.CitationInfo, ok bool) {
-	if s.code.inside() {
-		return 1, in[:1], nil, true
+	switch s.place.at(in, s.atEnd) {
+	case own:
+		n := bracketLen(in)
+		return n, in[:n], nil, true
+	case undecided:
+		return 0, "", nil, false
+	}
+	l, a := readLink(in, s.atEnd)
+	switch {
+	case a == undecided:
+		return 0, "", nil, false
+	case a == own:
+		text, infos = s.link(l)
+		return l.length, text, infos, true
 	}
 	m := readMarker(in)
 	switch {
@@ -165,10 +178,16 @@ func couldBeRefs(body, closer string) bool {
 	if list, _, found := strings.Cut(body, "†"); found && closer == "】" {
 		return readRefs(list) != nil
 	}
-	for i := range len(body) {
-		switch c := body[i]; {
-		case c >= '0' && c <= '9', c == ',', c == ' ':
+	body, word := withoutWord(body)
+	if word == partOfWord {
+		return true
+	}
+	for i, c := range body {
+		switch {
+		case c >= '0' && c <= '9', c == ',', c == ' ', c == '-', c == '–':
 		case strings.HasPrefix(closer, body[i:]), closer == "】" && strings.HasPrefix("†", body[i:]):
+			return true
+		case strings.HasPrefix("–", body[i:]): // a part of it
 			return true
 		default:
 			return false
@@ -177,15 +196,53 @@ func couldBeRefs(body, closer string) bool {
 	return true
 }
 
-// readRefs reads "7" or "7, 9"; nil where it is anything else.
+// words are what models write before the numbers of refs.
+var words = []string{"refs", "ref", "sources", "source"}
+
+type wordState uint8
+
+const (
+	noWord wordState = iota
+	wholeWord
+	partOfWord
+)
+
+// withoutWord takes a word before the numbers off.
+func withoutWord(body string) (rest string, state wordState) {
+	low := strings.ToLower(body)
+	for _, w := range words {
+		if rest, ok := strings.CutPrefix(low, w); ok && rest != "" && (rest[0] == ' ' || rest[0] == '.') {
+			return body[len(w)+1:], wholeWord
+		}
+		if body != "" && len(low) <= len(w) && strings.HasPrefix(w, low) {
+			state = partOfWord
+		}
+	}
+	return body, state
+}
+
+// mostInRange bounds how many refs a range stands for.
+const mostInRange = 20
+
+// readRefs reads "7", "7, 9", "7-9" or "refs 7, 9"; nil where it is anything else.
 func readRefs(list string) []int {
+	list, _ = withoutWord(list)
 	var refs []int
-	for part := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil || n < 1 {
+	for part := range strings.SplitSeq(strings.ReplaceAll(list, "–", "-"), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(strings.TrimSpace(first))
+		if err != nil || from < 1 {
 			return nil
 		}
-		refs = append(refs, n)
+		to := from
+		if isRange {
+			if to, err = strconv.Atoi(strings.TrimSpace(last)); err != nil || to < from || to-from >= mostInRange {
+				return nil
+			}
+		}
+		for n := from; n <= to; n++ {
+			refs = append(refs, n)
+		}
 	}
 	return refs
 }

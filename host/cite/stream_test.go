@@ -45,7 +45,29 @@ func TestMarkersBecomeNumbersInOrderOfFirstUse(t *testing.T) {
 		{"double", "A [[7]].", "A [[1]]."},
 		{"lenticular", "A【7】 B【9†L1-L4】", "A[[1]] B[[2]]"},
 		{"unknown ref", "A [8].", "A [8]."},
-		{"partly unknown", "A [7, 8].", "A [7, 8]."},
+		{"partly unknown", "A [7, 8].", "A [[1]]."},
+		{"a range", "A [7-9].", "A [[1]][[2]]."},
+		{"a range with a dash", "A [7–9].", "A [[1]][[2]]."},
+		{"a range of nothing known", "A [1-3], in [1990-1999].", "A [1-3], in [1990-1999]."},
+		{"with a word", "A [ref 7] B [Refs 7, 9] C [source 9].", "A [[1]] B [[1]][[2]] C [[2]]."},
+		{"a word alone", "A [reference] [ref] [re", "A [reference] [ref] [re"},
+		{"fence of tildes", "~~~python\na[7]\n~~~\n[7]", "~~~python\na[7]\n~~~\n[[1]]"},
+		{"a fence of the other kind inside", "~~~\n```\na[7]\n~~~\n[7]", "~~~\n```\na[7]\n~~~\n[[1]]"},
+		{"indented code", "x\n\n    y = b[7]\n\n    z[7]\n\n[7]", "x\n\n    y = b[7]\n\n    z[7]\n\n[[1]]"},
+		{"indented, but the paragraph goes on", "x\n    y [7]", "x\n    y [[1]]"},
+		{"indented in a list", "- x\n\n    y [7]\n    - z [9]", "- x\n\n    y [[1]]\n    - z [[2]]"},
+		{"inline code of two", "``a` [7]`` [7]", "``a` [7]`` [[1]]"},
+		{"a stray backtick", "a ` b [7] c", "a ` b [[1]] c"},
+		{"a stray backtick, then code", "it`s [7]\n\n`a[7]` [9]", "it`s [[1]]\n\n`a[7]` [[2]]"},
+		{"a formula", `$z \in [7]$ and [7]`, `$z \in [7]$ and [[1]]`},
+		{"a formula of two", "$$\na[7]\n$$\n[7]", "$$\na[7]\n$$\n[[1]]"},
+		{"a formula in brackets", `\(a[7]\) \[b[7]\] [7]`, `\(a[7]\) \[b[7]\] [[1]]`},
+		{"money", "It costs $5 [7] or $6 [9].", "It costs $5 [[1]] or $6 [[2]]."},
+		{"a formula, then money", "$x$ is $5 [7].", "$x$ is $5 [[1]]."},
+		{"in a link", "[a link [7]](https://e.org) x", "[a link](https://e.org)[[1]] x"},
+		{"in a link, two", "[a [7] link [9]](/x)", "[a  link](/x)[[1]][[2]]"},
+		{"in the target", "[a](https://e.org/?q=[7])", "[a](https://e.org/?q=[7])"},
+		{"brackets in brackets", "[see [7], too]", "[see [[1]], too]"},
 		{"foreign double loses a pair", "A [[8]].", "A [8]."},
 		{"link", "see [7](https://example.org)", "see [7](https://example.org)"},
 		{"inline code", "`a[7]` and [7]", "`a[7]` and [[1]]"},
@@ -80,7 +102,7 @@ func TestNumbersGoOnOverBlocks(t *testing.T) {
 
 func TestAnySplitRewritesAlike(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"[7]", "[9]", "[", "]", "【7】", "【", "†", "`", "```\n", "\n", "\n\n", "7", ", ",
-		"(", "[[7]]", "[[8]]", "text", " "})
+		"(", ")", "[[7]]", "[[8]]", "text", " ", "~~~\n", "$", "$$", `\(`, `\]`, "    ", "- ", "[7-9]", "[ref ", "[a [7]](u)"})
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOfN(piece, 0, 14).Draw(t, "pieces"), "")
 		cut := rapid.IntRange(0, len(in)).Draw(t, "cut")
