@@ -194,6 +194,7 @@ func (m *Model) open(a *answer, req llm.Request) (*http.Response, error) {
 	var sent sdk.MessageNewParams
 	var sentWith uint32
 	return m.end.Send(a.watch, endpoint.Attempt{
+		Whole: wholeReply,
 		Post: func(w *endpoint.Watch) (*http.Response, error) {
 			sentWith = m.refused.Load()
 			sent = m.params(req, a.blocks, a.bare)

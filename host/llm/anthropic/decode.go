@@ -50,21 +50,30 @@ type events struct {
 	refused *endpoint.Refusal
 	// stopped tells that message_stop came.
 	stopped bool
+	// halves are those of characters that came in two events.
+	halves endpoint.Surrogates
 }
 
 // Next implements ssestream.Decoder.
 func (e *events) Next() bool {
 	for e.Decoder.Next() {
 		e.event = e.Decoder.Event()
-		if len(bytes.TrimSpace(e.event.Data)) == 0 {
-			continue
+		data := bytes.TrimSpace(e.event.Data)
+		if len(data) == 0 || data[0] != '{' && e.event.Type != "error" {
+			continue // a sign of life
 		}
+		e.event.Data = e.halves.Join(data)
 		if e.event.Type == "" || e.event.Type == "message" {
 			var named struct {
 				Type string `json:"type"`
 			}
 			_ = json.Unmarshal(e.event.Data, &named) // what cannot be read is an error below
-			e.event.Type = cmp.Or(named.Type, "unnamed")
+			if e.event.Type = cmp.Or(named.Type, "unnamed"); isError(e.event.Data) {
+				e.event.Type = "error"
+			}
+		}
+		if !known[e.event.Type] {
+			continue
 		}
 		if e.event.Type != "ping" {
 			e.watch.Heard()
@@ -79,12 +88,61 @@ func (e *events) Next() bool {
 	return false
 }
 
+// known are the events of the protocol.
+var known = map[string]bool{
+	"message_start": true, "content_block_start": true, "content_block_delta": true, "content_block_stop": true,
+	"message_delta": true, "message_stop": true, "ping": true, "error": true,
+}
+
 // Event implements ssestream.Decoder.
 func (e *events) Event() ssestream.Event { return e.event }
+
+// isError tells whether an event without a type is an error all the same.
+func isError(data []byte) bool {
+	var object struct {
+		Error json.RawMessage `json:"error"`
+	}
+	return json.Unmarshal(data, &object) == nil && len(object.Error) > 0 && string(object.Error) != "null"
+}
+
+// wholeReply writes a reply that came in one as a stream, nil for what is no answer.
+func wholeReply(data []byte) []byte {
+	var reply struct {
+		Type       string            `json:"type"`
+		Content    []json.RawMessage `json:"content"`
+		StopReason json.RawMessage   `json:"stop_reason"`
+		Usage      json.RawMessage   `json:"usage"`
+	}
+	if json.Unmarshal(data, &reply) != nil || reply.Type != "message" {
+		return nil
+	}
+	var out bytes.Buffer
+	event := func(v map[string]any) {
+		line, _ := json.Marshal(v) // of what was decoded
+		fmt.Fprintf(&out, "event: %s\ndata: %s\n\n", v["type"], line)
+	}
+	start := map[string]any{"type": "message", "role": "assistant", "content": []any{}}
+	if len(reply.Usage) > 0 {
+		start["usage"] = reply.Usage
+	}
+	event(map[string]any{"type": "message_start", "message": start})
+	for i, block := range reply.Content {
+		event(map[string]any{"type": "content_block_start", "index": i, "content_block": block})
+		event(map[string]any{"type": "content_block_stop", "index": i})
+	}
+	reason := reply.StopReason
+	if len(reason) == 0 || string(reason) == "null" {
+		reason = json.RawMessage(`"end_turn"`)
+	}
+	event(map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": reason}})
+	event(map[string]any{"type": "message_stop"})
+	return out.Bytes()
+}
 
 // decode reads one response to its end.
 func (m *Model) decode(response *http.Response, a *answer) error {
 	a.open, a.reason, a.current = map[int64]*block{}, "", sdk.MessageDeltaUsage{}
+	endpoint.Clean(response)
 	source := &events{Decoder: ssestream.NewDecoder(response), watch: a.watch}
 	stream := ssestream.NewStream[sdk.MessageStreamEventUnion](source, nil)
 	defer stream.Close()
@@ -178,10 +236,19 @@ func (a *answer) begin(index int64, c sdk.ContentBlockStartEventContentBlockUnio
 	return nil
 }
 
+// beginnings are the kinds of blocks that a piece can begin, by the type of the piece. A
+// call cannot: its name stands in its beginning.
+var beginnings = map[string]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
+
 func (a *answer) delta(ev sdk.MessageStreamEventUnion) error {
 	b := a.open[ev.Index]
-	if b == nil {
-		return a.model.end.Unreadable(fmt.Errorf("a piece of block %d, which did not begin", ev.Index))
+	if b == nil { // its beginning was left out
+		kind, begins := beginnings[ev.Delta.Type]
+		if !begins {
+			return a.model.end.Unreadable(fmt.Errorf("a piece of block %d, which did not begin", ev.Index))
+		}
+		b = &block{kind: kind, raw: json.RawMessage(`{"type":"` + kind + `"}`)}
+		a.blocks, a.open[ev.Index] = append(a.blocks, b), b
 	}
 	switch d := ev.Delta; d.Type {
 	case "text_delta":

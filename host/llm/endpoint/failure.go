@@ -176,8 +176,8 @@ func (e *Endpoint) judge(r *Refusal) (packet.Code, string) {
 		return packet.CodeModelRateLimited, fmt.Sprintf("%s has no room for this request right now. Wait a little, "+
 			"then retry.", at)
 	case r.Status >= 500:
-		return packet.CodeModelFailed, fmt.Sprintf("%s reported a fault of its own (status %d). Your message is saved.",
-			at, r.Status)
+		return packet.CodeModelFailed, fmt.Sprintf("%s reported a fault of its own (status %d). Your message is saved.%s",
+			at, r.Status, r.said())
 	case r.Status >= 400:
 		return packet.CodeModelRejected, fmt.Sprintf("%s refused the request.%s", at, r.said())
 	case r.Status >= 300:

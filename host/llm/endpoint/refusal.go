@@ -1,10 +1,13 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,7 +60,8 @@ func readRefusal(response *http.Response) error {
 }
 
 // NewRefusal reads the shapes that are in use: {"error":{…}}, {"error":"…"},
-// {"message":…}, {"detail":…}, and the same in an array of one.
+// {"message":…}, {"detail":…}, {"title":…}, lists of such under errors or detail, the same
+// in an array of one, and plain text.
 func NewRefusal(status int, data []byte) *Refusal {
 	r := &Refusal{Status: status, Text: string(data)}
 	var list []json.RawMessage
@@ -70,8 +74,13 @@ func NewRefusal(status int, data []byte) *Refusal {
 		Detail  json.RawMessage `json:"detail"`
 		Code    json.RawMessage `json:"code"`
 		Type    json.RawMessage `json:"type"`
+		Errors  json.RawMessage `json:"errors"`
+		Title   json.RawMessage `json:"title"`
+		// Description is what OAuth has beside the name of an error.
+		Description json.RawMessage `json:"error_description"`
 	}
 	if json.Unmarshal(data, &outer) != nil {
+		r.Message = plainWords(data)
 		return r
 	}
 	inner := outer
@@ -82,11 +91,55 @@ func NewRefusal(status int, data []byte) *Refusal {
 		_ = json.Unmarshal(outer.Error, &inner)
 	}
 	r.Message = asText(inner.Message)
-	if r.Message == "" {
-		r.Message = asText(inner.Detail)
+	for _, raw := range []json.RawMessage{inner.Detail, outer.Detail, inner.Errors, outer.Errors, inner.Title,
+		outer.Description} {
+		if r.Message == "" {
+			r.Message = anyWords(raw)
+		}
 	}
 	r.Code, r.Kind = strings.Trim(string(inner.Code), `"`), asText(inner.Type)
 	return r
+}
+
+// anyWords finds what is for people in a text, or in a list of texts or objects.
+func anyWords(raw json.RawMessage) string {
+	if text := asText(raw); text != "" {
+		return text
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		list = []json.RawMessage{raw}
+	}
+	var said []string
+	for _, one := range list {
+		var object struct {
+			Message json.RawMessage `json:"message"`
+			Msg     json.RawMessage `json:"msg"`
+			Detail  json.RawMessage `json:"detail"`
+			Loc     []any           `json:"loc"`
+		}
+		if text := asText(one); text != "" {
+			said = append(said, text)
+		} else if json.Unmarshal(one, &object) == nil {
+			text := cmp.Or(asText(object.Message), asText(object.Msg), asText(object.Detail))
+			if len(object.Loc) > 0 && text != "" {
+				text = fmt.Sprintf("%v: %s", object.Loc[len(object.Loc)-1], text)
+			}
+			if text != "" {
+				said = append(said, text)
+			}
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// plainWords is a reply that is no JSON, where it reads as a sentence.
+func plainWords(data []byte) string {
+	text := strings.TrimSpace(string(data))
+	if text == "" || !utf8.ValidString(text) || strings.ContainsAny(text[:1], "<{[") {
+		return ""
+	}
+	return text
 }
 
 // asText returns a JSON string's text, "" for anything else.
@@ -107,11 +160,17 @@ func (r *Refusal) said() string {
 	if text == "" {
 		return ""
 	}
+	text = secrets.ReplaceAllString(text, "[hidden]")
 	if utf8.RuneCountInString(text) > maxSaid {
 		text = string([]rune(text)[:maxSaid]) + "…"
 	}
 	return " It says: " + text
 }
+
+// secrets are what looks like a key, and addresses and paths inside of a server: none is
+// for a person's eyes.
+var secrets = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|hf|xai|key|token|bearer)[-_ :=]+[A-Za-z0-9_\-.]{8,}|` +
+	`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\b[a-z][a-z0-9+.-]*://\S+|(?:/[\w.-]+){2,}/?|\b[A-Z]:\\\S+`)
 
 // busy tells whether waiting may mend it.
 func (r *Refusal) busy() bool {

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -33,7 +34,13 @@ type Attempt struct {
 	Learn func(*Refusal) bool
 	// JSON says that a stream of the provider's may call itself JSON: its lines are.
 	JSON bool
+	// Whole writes a whole reply, which came instead of a stream, as the events that a
+	// stream of it would have had, nil for one that is none; nil where that cannot be.
+	Whole func(reply []byte) []byte
 }
+
+// maxWholeBytes bounds a whole reply that is taken for a stream.
+const maxWholeBytes = 32 << 20
 
 // Send posts until a stream begins: again without what the endpoint refuses, and
 // again where it is busy or not there, at most twice. The caller closes the
@@ -106,9 +113,30 @@ func (a Attempt) checkStream(response *http.Response) error {
 		return readRefusal(response)
 	}
 	media := strings.ToLower(response.Header.Get("Content-Type"))
+	if a.Whole != nil && strings.HasPrefix(media, "application/json") {
+		return a.takeWhole(response)
+	}
 	if strings.Contains(media, "html") || strings.HasPrefix(media, "application/json") && !a.JSON {
 		return readRefusal(response)
 	}
+	return nil
+}
+
+// takeWhole makes a stream of a reply that came in one.
+func (a Attempt) takeWhole(response *http.Response) error {
+	body := response.Body
+	data, err := io.ReadAll(io.LimitReader(body, maxWholeBytes))
+	if err != nil {
+		return err
+	}
+	_ = body.Close() // it was read
+	events := a.Whole(data)
+	if events == nil {
+		response.Body = io.NopCloser(bytes.NewReader(data))
+		return readRefusal(response)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(events))
+	response.Header.Set("Content-Type", "text/event-stream")
 	return nil
 }
 

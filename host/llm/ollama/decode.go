@@ -42,6 +42,8 @@ type answer struct {
 	ids     map[string]bool
 	calls   int
 	thought strings.Builder
+	// halves are those of characters that came in two lines.
+	halves endpoint.Surrogates
 }
 
 // kept is what a Native of this adapter holds.
@@ -76,6 +78,11 @@ func (m *Model) decode(w *endpoint.Watch, response *http.Response, emit func(llm
 // reading of it, nil for a line end.
 func (a *answer) line(data []byte, ended error) (last bool, err error) {
 	var c chunk
+	data = bytes.TrimPrefix(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("data:"))), []byte("\uFEFF"))
+	if len(data) == 0 || data[0] != '{' && ended == nil { // a sign of life
+		return false, nil
+	}
+	data = a.halves.Join(data)
 	if err := json.Unmarshal(data, &c); err != nil {
 		if ended != nil {
 			return false, nil // cut within the line

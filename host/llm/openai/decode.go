@@ -25,6 +25,8 @@ type answer struct {
 	reason string
 	// thought is the reasoning so far.
 	thought strings.Builder
+	// spoke tells that something was emitted.
+	spoke bool
 }
 
 // decode reads the stream to its end and emits its events, Usage and Finish
@@ -44,6 +46,9 @@ func (m *Model) decode(
 	err := stream.Err()
 	if a.reason == "" && err != nil {
 		return m.broken(w, err)
+	}
+	if source.passed && !a.spoke {
+		return m.end.Unreadable(errors.New("nothing in the stream is of the protocol"))
 	}
 	// Once the model has finished, what happens to the connection is no matter.
 	if a.reason == "" && !source.done {
@@ -111,6 +116,7 @@ func (a *answer) delta(d sdk.ChatCompletionChunkChoiceDelta) error {
 	if old := d.FunctionCall; old.Name != "" || old.Arguments != "" {
 		out = append(out, a.calls.add(fragment{name: old.Name, arguments: old.Arguments})...)
 	}
+	a.spoke = a.spoke || len(out) > 0
 	for _, ev := range out {
 		if !a.emit(ev) {
 			return endpoint.ErrLeft

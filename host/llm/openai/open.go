@@ -23,6 +23,7 @@ func (m *Model) open(w *endpoint.Watch, req llm.Request) (*http.Response, *route
 			}
 			return m.post(w, "chat/completions", m.params(req))
 		},
+		Whole: wholeReply,
 		Learn: func(r *endpoint.Refusal) bool {
 			// Chat completions say that a field needs the other interface, responses
 			// mention themselves in refusals of a field.

@@ -31,6 +31,9 @@ type response struct {
 	refused bool
 	// said tells that there is text.
 	said bool
+	// told are the parts of which something came: texts, refusals and reasoning by the
+	// place of their item, and items that are done.
+	told map[string]bool
 }
 
 // decodeResponse reads the stream to its end and emits its events, Usage and
@@ -39,7 +42,7 @@ func (m *Model) decodeResponse(w *endpoint.Watch, reply *http.Response, emit fun
 	stream := ssestream.NewStream[responses.ResponseStreamEventUnion](newEvents(w, reply), nil)
 	defer stream.Close()
 	r := &response{model: m, emit: emit, numbers: map[int64]int{}, written: map[int64]bool{}, ids: map[string]bool{},
-		cited: map[string]bool{}}
+		cited: map[string]bool{}, told: map[string]bool{}}
 	for r.final == nil && stream.Next() {
 		if err := r.take(stream.Current()); err != nil {
 			return err
@@ -61,13 +64,17 @@ func (m *Model) decodeResponse(w *endpoint.Watch, reply *http.Response, emit fun
 func (r *response) take(ev responses.ResponseStreamEventUnion) error {
 	switch ev.Type {
 	case "response.output_text.delta":
-		r.said = r.said || ev.Delta != ""
-		return r.send(ev.Delta != "", llm.Text{Delta: ev.Delta})
+		return r.text(ev.OutputIndex, ev.ContentIndex, ev.Delta, false)
+	case "response.output_text.done":
+		return r.text(ev.OutputIndex, ev.ContentIndex, ev.Text, true)
 	case "response.refusal.delta":
-		r.refused = true
-		return r.send(ev.Delta != "", llm.Refusal{Delta: ev.Delta})
+		return r.refusal(ev.OutputIndex, ev.Delta, false)
+	case "response.refusal.done":
+		return r.refusal(ev.OutputIndex, ev.Refusal, true)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return r.send(ev.Delta != "", llm.Reasoning{Delta: ev.Delta})
+		return r.reasoning(ev.OutputIndex, ev.Delta, false)
+	case "response.reasoning_summary_text.done", "response.reasoning_text.done":
+		return r.reasoning(ev.OutputIndex, ev.Text, true)
 	case "response.reasoning_summary_part.added":
 		return r.send(ev.SummaryIndex > 0, llm.Reasoning{Delta: "\n\n"})
 	case "response.output_item.added":
@@ -85,10 +92,59 @@ func (r *response) take(ev responses.ResponseStreamEventUnion) error {
 		return r.cite(ev.Annotation.RawJSON())
 	case "response.completed", "response.incomplete":
 		r.final = &ev.Response
+		for i, it := range ev.Response.Output {
+			if err := r.done(int64(i), it); err != nil {
+				return err
+			}
+		}
 	case "response.failed":
 		return r.model.end.Inside(endpoint.NewRefusal(0, []byte(ev.Response.JSON.Error.Raw())))
 	case "error":
 		return r.model.end.Inside(endpoint.NewRefusal(0, []byte(ev.RawJSON())))
+	}
+	return nil
+}
+
+// text takes a piece of a text, or all of it, which counts where no piece of it came.
+func (r *response) text(item, part int64, text string, whole bool) error {
+	if !r.first(fmt.Sprintf("text %d.%d", item, part), text, whole) {
+		return nil
+	}
+	r.said = true
+	return r.send(true, llm.Text{Delta: text})
+}
+
+func (r *response) refusal(item int64, text string, whole bool) error {
+	r.refused = true
+	return r.send(r.first(fmt.Sprintf("refusal %d", item), text, whole), llm.Refusal{Delta: text})
+}
+
+func (r *response) reasoning(item int64, text string, whole bool) error {
+	return r.send(r.first(fmt.Sprintf("reasoning %d", item), text, whole), llm.Reasoning{Delta: text})
+}
+
+// first tells whether a text of a part is to go out, and notes that one did.
+func (r *response) first(part, text string, whole bool) bool {
+	if text == "" || whole && r.told[part] {
+		return false
+	}
+	r.told[part] = true
+	return true
+}
+
+// message takes a whole message: what of it no piece brought.
+func (r *response) message(index int64, it responses.ResponseOutputItemUnion) error {
+	for i, c := range it.Content {
+		var err error
+		switch c.Type {
+		case "output_text":
+			err = r.text(index, int64(i), c.Text, true)
+		case "refusal":
+			err = r.refusal(index, c.Refusal, true)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -123,7 +179,14 @@ func (r *response) arguments(index int64, delta string) error {
 // done takes a whole item: a call that came without a beginning or without pieces,
 // reasoning to keep, a search that ran.
 func (r *response) done(index int64, it responses.ResponseOutputItemUnion) error {
+	key := fmt.Sprintf("item %d", index)
+	if r.told[key] {
+		return nil
+	}
+	r.told[key] = true
 	switch it.Type {
+	case "message":
+		return r.message(index, it)
 	case "function_call":
 		if _, begun := r.numbers[index]; !begun {
 			if err := r.begin(index, it); err != nil {
@@ -137,6 +200,11 @@ func (r *response) done(index int64, it responses.ResponseOutputItemUnion) error
 			return r.arguments(index, whole.Arguments)
 		}
 	case "reasoning":
+		for _, part := range it.Summary {
+			if err := r.reasoning(index, part.Text, true); err != nil {
+				return err
+			}
+		}
 		if it.EncryptedContent != "" {
 			r.kept.Items = append(r.kept.Items, json.RawMessage(it.RawJSON()))
 		}
