@@ -18,7 +18,7 @@ type Meta struct {
 	Refs      *tool.Refs     `json:"refs"`
 	Now       *time.Time     `json:"now"`
 	Query     string         `json:"query"`
-	History   []tool.Message    `json:"history"`
+	History   []tool.Message `json:"history"`
 	User      MetaUser       `json:"user"`
 	Citations map[string]int `json:"citations"`
 }

@@ -32,7 +32,7 @@ type call struct {
 	raw          string
 	fitted       Fitted
 	argumentsErr error
-	place   packet.Placement
+	place        packet.Placement
 	// tool is nil and spec is zero for a name that does not exist.
 	tool tool.Tool
 	spec tool.Spec
