@@ -37,6 +37,7 @@ type document struct {
 	AddedAt   time.Time `json:"added_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Status    string    `json:"status,omitempty"`
+	Note      string    `json:"note,omitempty"`
 }
 
 // failure is a file that was not taken.
@@ -107,6 +108,9 @@ func failedFile(src knowledge.Source, err error) failure {
 func progress(o Options, reply uploaded) {
 	for _, d := range reply.Documents {
 		printf(o.Err, "%-9s %s\n", d.Status, d.URI)
+		if d.Note != "" {
+			printf(o.Err, "%-9s %s\n", "", d.Note)
+		}
 	}
 	for _, f := range reply.Failed {
 		printf(o.Err, "bulkhead: %s: %s\n", f.Name, f.Error.Message)

@@ -137,7 +137,7 @@ var Codes = map[Code]Info{
 	UnsupportedType: {http.StatusUnsupportedMediaType, 0,
 		"Documents of this type cannot be read; Markdown, plain text and HTML can.", false},
 	BadEncoding: {http.StatusUnsupportedMediaType, 0,
-		"The document's text is not in an encoding that can be read; save it as UTF-8.", false},
+		"The document is not text, or its encoding cannot be told; save it as UTF-8 text and add it again.", false},
 
 	Busy:     {http.StatusConflict, 0, "An answer is being written in this conversation. Stop it or wait.", true},
 	Conflict: {http.StatusConflict, 0, "Something that is there already is in the way.", false},

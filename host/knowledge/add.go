@@ -51,6 +51,9 @@ const (
 type Added struct {
 	Document
 	Status Status `json:"status"`
+	// Note says to a person what reading the document took, such as an encoding that
+	// was assumed; "" for nothing and where the document is unchanged.
+	Note string `json:"note,omitempty"`
 }
 
 // Add reads, stores and indexes a document for its owner. The same bytes under
@@ -119,16 +122,16 @@ func (b *Base) write(
 	if known && old.SHA256 == hash && old.Collection == src.Collection && sameType(old, src) {
 		// The index may still lack it, if an earlier Add failed half-way.
 		_, err := b.refresh(ctx, p, old)
-		return Added{document(old), StatusUnchanged}, true, err
+		return Added{Document: document(old), Status: StatusUnchanged}, true, err
 	}
 	if content == nil {
 		return Added{}, false, nil
 	}
 	r, err := b.replace(ctx, p, src, hash, content)
 	if known {
-		return Added{document(r), StatusUpdated}, true, err
+		return Added{document(r), StatusUpdated, content.Note}, true, err
 	}
-	return Added{document(r), StatusAdded}, true, err
+	return Added{document(r), StatusAdded, content.Note}, true, err
 }
 
 // reading is what a document says.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bulkhead-host/bulkhead/host/text/fold"
 	"github.com/bulkhead-host/bulkhead/host/tool"
 )
 
@@ -100,7 +101,9 @@ func (c *catalogue) score(i int, asked []string) (score float64) {
 	return score
 }
 
-// wordsOf splits a text into words in lower case, at all that is neither letter nor
+func unlettered(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.Nd) }
+
+// wordsOf splits a text into folded words, at all that is neither letter nor
 // digit and where a small letter meets a capital. A plural of more than three letters
 // loses its s.
 func wordsOf(text string) []string {
@@ -110,13 +113,19 @@ func wordsOf(text string) []string {
 		if len(word) > 3 && word[len(word)-1] == 's' && word[len(word)-2] != 's' {
 			word = word[:len(word)-1]
 		}
-		if len(word) > 0 {
-			out = append(out, string(word))
+		for _, w := range strings.FieldsFunc(fold.String(string(word)), unlettered) {
+			if strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsMark(r) }) {
+				out = append(out, w)
+			}
 		}
 		word = nil
 	}
 	small := false
 	for _, r := range text {
+		if unicode.In(r, unicode.M, unicode.Cf) {
+			word = append(word, r) // part of the word; folding decides
+			continue
+		}
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) || small && unicode.IsUpper(r) {
 			end()
 		}

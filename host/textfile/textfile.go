@@ -7,12 +7,13 @@
 package textfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bulkhead-host/bulkhead/host/text/decode"
 )
 
 // MaxBytes is the largest file that is read (1 MiB).
@@ -55,8 +56,11 @@ type Text struct {
 	Name string
 	// MediaType is such as text/csv.
 	MediaType string
-	// Encoding is utf-8, utf-16le, utf-16be or windows-1252.
+	// Encoding is what the file is written in, as package decode names it.
 	Encoding string
+	// Note says to a person what reading it took, such as an encoding that was
+	// assumed; "" for nothing.
+	Note string
 	// Text is UTF-8 with LF line ends and without a byte order mark.
 	Text string
 }
@@ -69,19 +73,23 @@ func Read(name, mediaType string, data []byte) (Text, error) {
 		return Text{}, refuse(ErrTooLarge, "%s has %s; at most 1 MiB can be attached. Add it to Knowledge, or attach "+
 			"the part that matters.", t.Name, size(len(data)))
 	}
-	if what := binary(data); what != "" {
+	if what := decode.Kind(data); what != "" {
 		return Text{}, refuse(ErrNotText, "%s is %s. Text can be attached (plain text, Markdown, CSV, JSON, code and "+
 			"the like), and PNG, JPEG, GIF and WebP pictures.", t.Name, what)
 	}
-	var err error
-	if t.Text, t.Encoding, err = decode(data); err != nil {
-		if errors.Is(err, ErrNotText) {
-			return Text{}, refuse(ErrNotText, "%s is not text: it has bytes that no text has. Text can be attached, "+
-				"and PNG, JPEG, GIF and WebP pictures.", t.Name)
-		}
+	read, err := decode.Bytes(data, mediaType)
+	switch {
+	case errors.Is(err, decode.ErrBinary):
+		return Text{}, refuse(ErrNotText, "%s is not text: it has bytes that no text has. Text can be attached, and "+
+			"PNG, JPEG, GIF and WebP pictures.", t.Name)
+	case err != nil:
 		return Text{}, refuse(ErrEncoding, "%s may be text, but its encoding cannot be told. Save it as UTF-8 and "+
 			"attach it again.", t.Name)
+	case len(read.Text) > MaxBytes:
+		return Text{}, refuse(ErrTooLarge, "%s has %s as UTF-8; at most 1 MiB can be attached. Add it to Knowledge, "+
+			"or attach the part that matters.", t.Name, size(len(read.Text)))
 	}
+	t.Text, t.Encoding, t.Note = read.Text, read.Encoding, read.Note()
 	t.MediaType = mediaTypeOf(t.Name, mediaType)
 	return t, nil
 }
@@ -116,33 +124,4 @@ func size(n int) string {
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}
 	return fmt.Sprintf("%d MiB", n>>20)
-}
-
-// magic are the beginnings of kinds of files that people attach, with what to
-// call them.
-var magic = []struct{ begins, what string }{
-	{"%PDF-", "a PDF"},
-	{"\x89PNG\r\n", "an image"}, {"\xff\xd8\xff", "an image"}, {"GIF87a", "an image"}, {"GIF89a", "an image"},
-	{"PK\x03\x04", "a ZIP archive or an office document"}, {"\xd0\xcf\x11\xe0", "an old office document"},
-	{"\x1f\x8b", "a compressed file"}, {"BZh", "a compressed file"}, {"\xfd7zXZ\x00", "a compressed file"},
-	{"7z\xbc\xaf\x27\x1c", "an archive"}, {"Rar!\x1a", "an archive"}, {"\x28\xb5\x2f\xfd", "a compressed file"},
-	{"\x7fELF", "a program"}, {"MZ", "a program"}, {"\x00asm", "a WebAssembly module"},
-	{"SQLite format 3\x00", "a database"}, {"ID3", "a sound"}, {"OggS", "a sound or a film"},
-	{"{\\rtf", "a rich text document"},
-}
-
-// binary tells in words what data is if it is a known kind of file that is not
-// text, "" else. A beginning made of letters counts only where more speaks for it.
-func binary(data []byte) string {
-	for _, m := range magic {
-		if !bytes.HasPrefix(data, []byte(m.begins)) {
-			continue
-		}
-		plain := strings.IndexFunc(m.begins, func(r rune) bool { return r < ' ' || r >= 0x7f }) < 0
-		if plain && m.begins != "%PDF-" && m.begins != "{\\rtf" && bytes.IndexByte(data, 0) < 0 {
-			continue
-		}
-		return m.what
-	}
-	return ""
 }

@@ -40,6 +40,11 @@ func TestTextIsReadInItsEncoding(t *testing.T) {
 		"old Mac":          {"a\rb", "a\nb", "utf-8"},
 		"terminal colours": {"\x1b[31mred\x1b[0m\n", "\x1b[31mred\x1b[0m\n", "utf-8"},
 		"MZ as words":      {"MZ is not a program here", "MZ is not a program here", "utf-8"},
+		"Shift_JIS":        {encoded(t, japanese.ShiftJIS.NewEncoder(), "これは日本語の文章です。"), "これは日本語の文章です。", "shift_jis"},
+		"KOI8-R": {encoded(t, charmap.KOI8R.NewEncoder(), "Привет, как дела?"), "Привет, как дела?",
+			"koi8-r"},
+		"one stray byte": {"schön und gültig, \xff bis hier", "schön und gültig, \uFFFD bis hier", "utf-8"},
+		"one NUL":        {"# Log\n\nFirst line\x00 second line.\n", "# Log\n\nFirst line second line.\n", "utf-8"},
 	} {
 		got, err := Read("a.txt", "", []byte(c.data))
 		if err != nil || got.Text != c.text || got.Encoding != c.encoding {
@@ -57,12 +62,12 @@ func TestWhatIsNotTextIsRefusedInWords(t *testing.T) {
 		"photo.png":   {"\x89PNG\r\n\x1a\n\x00", "is an image", ErrNotText},
 		"letter.docx": {"PK\x03\x04\x14\x00", "office document", ErrNotText},
 		"prog.exe":    {"MZ\x90\x00\x03\x00", "is a program", ErrNotText},
-		"data.bin":    {"abc\x00def", "no text has", ErrNotText},
+		"data.bin":    {"abc\x00\x01\x02def\xff", "no text has", ErrNotText},
 		"noise.bin":   {"\x01\x02\xff\xfe\x80", "no text has", ErrNotText},
-		"sjis.txt":    {encoded(t, japanese.ShiftJIS.NewEncoder(), "これは日本語の文章です。"), "UTF-8", ErrEncoding},
-		"koi8.txt":    {encoded(t, charmap.KOI8R.NewEncoder(), "Привет, как дела?"), "UTF-8", ErrEncoding},
-		"odd16.txt":   {"\xff\xfea\x00b", "UTF-8", ErrEncoding},
-		"big.txt":     {strings.Repeat("a", MaxBytes+1), "1.0 MiB; at most 1 MiB", ErrTooLarge},
+		"odd.txt":     {"\x81\x8d\x8f\x90\x9d\xa0\xfd\xfe", "UTF-8", ErrEncoding},
+		"long.txt": {encoded(t, charmap.Windows1251.NewEncoder(), strings.Repeat("Корабль идёт. ", 60_000)),
+			"as UTF-8", ErrTooLarge},
+		"big.txt": {strings.Repeat("a", MaxBytes+1), "1.0 MiB; at most 1 MiB", ErrTooLarge},
 	} {
 		_, err := Read(name, "", []byte(c.data))
 		var e *Error
@@ -73,6 +78,18 @@ func TestWhatIsNotTextIsRefusedInWords(t *testing.T) {
 	}
 	if _, err := Read("full.txt", "", []byte(strings.Repeat("a", MaxBytes))); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWhatReadingTookIsSaid(t *testing.T) {
+	for data, want := range map[string]string{
+		"plain": "", "": "It is empty.", "Gr\xf6\xdfe": "windows-1252", "für alle\xff": "1 byte",
+		"plain text\x00": "1 control character",
+	} {
+		got, err := Read("a.txt", "", []byte(data))
+		if err != nil || !strings.Contains(got.Note, want) || want == "" && got.Note != "" {
+			t.Errorf("%q: %q, %v", data, got.Note, err)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/bulkhead-host/bulkhead/host/llm"
+	"github.com/bulkhead-host/bulkhead/host/text/fold"
 )
 
 // Memory is something that is remembered about the person.
@@ -84,14 +85,15 @@ func choose(memories []Memory, question string, budget int) []int {
 // minWord is the length from which a word says what a text is about.
 const minWord = 4
 
-// words are the longer words of a text, in lower case; of scripts without spaces
+// words are the longer words of a text, folded; of scripts without spaces
 // each character.
 func words(text string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(text),
-		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+	for _, w := range strings.FieldsFunc(fold.String(text),
+		func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }) {
 		for _, r := range w {
-			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+				unicode.Myanmar) {
 				out[string(r)] = true
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bulkhead-host/bulkhead/host/text/fold"
 	pdk "github.com/bulkhead-host/bulkhead/pdk/go"
 )
 
@@ -70,11 +71,12 @@ var who = map[string]string{
 var silent = map[string]bool{"the": true, "a": true, "an": true, "that": true, "please": true, "der": true, "die": true,
 	"das": true, "ein": true, "eine": true, "dass": true, "bitte": true}
 
-// normal are the words of a text by which it is compared.
+// normal are the words of a text by which it is compared. Accents count: to write
+// Peña for Pena is to correct a memory.
 func normal(text string) []string {
 	var out []string
-	fields := strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "’", "'")), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("'+#@-_./:", r)
+	fields := strings.FieldsFunc(fold.Letters(text), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune("'+#@-_./:", r)
 	})
 	for _, w := range fields {
 		if w = strings.Trim(w, "'-_./:"); w == "" || silent[w] {

@@ -113,6 +113,8 @@ func TestWhatIsCertainIsDecidedAndDoubtAdds(t *testing.T) {
 		{"My dog is called Rex.", "The user's dog is called Rex", duplicate},
 		{"My favourite colour is blue.", "my favorite color is blue!", duplicate},
 		{"Ich trinke Tee.", "ich trinke tee", duplicate},
+		{"I live in Göttingen.", "I live in Go\u0308t\u00adtingen", duplicate},
+		{"My name is Pena.", "My name is Peña.", changed},
 		{"私は東京に住んでいます。", "私は東京に住んでいます", duplicate},
 
 		{"My favourite colour is blue.", "My favourite colour is green.", changed},

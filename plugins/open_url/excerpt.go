@@ -34,7 +34,8 @@ func present(c *pdk.Call, asked string, p page, query string, n int) (result, bo
 	if ref == 0 {
 		return result{}, false
 	}
-	r := result{Ref: ref, Title: title, Source: source, URL: p.URL, UpdatedAt: p.Date, Content: text, Note: cut}
+	r := result{Ref: ref, Title: title, Source: source, URL: p.URL, UpdatedAt: p.Date, Content: text,
+		Note: strings.TrimSpace(p.Note + " " + cut)}
 	if p.Truncated {
 		r.Note = strings.TrimSpace(r.Note + fmt.Sprintf(" The page is larger than %d MiB; what follows was not read.",
 			maxBytes>>20))

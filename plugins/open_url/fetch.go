@@ -35,6 +35,8 @@ type page struct {
 	Text string
 	// Truncated tells that the page was too long to be read whole.
 	Truncated bool
+	// Note says what of the bytes could not be read, "" for nothing.
+	Note string
 }
 
 // refusal says in a sentence for the model why a page has no text.

@@ -9,11 +9,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/gogs/chardet"
-	"golang.org/x/net/html/charset"
-
+	"github.com/bulkhead-host/bulkhead/host/text/decode"
 	pdk "github.com/bulkhead-host/bulkhead/pdk/go"
 )
 
@@ -24,10 +21,10 @@ func (p *page) fill(res pdk.HTTPResponse) error {
 	if err != nil {
 		media = strings.ToLower(strings.TrimSpace(strings.SplitN(declared, ";", 2)[0]))
 	}
-	if isBinary(res.Body, declared) {
+	text, err := p.decode(res.Body, declared)
+	if err != nil {
 		return refusal(fmt.Sprintf("It is %s, not text, and cannot be read here.", named(media)))
 	}
-	text := decode(res.Body, declared)
 	switch kindOf(media, text) {
 	case "html":
 		return p.fromHTML(text)
@@ -93,43 +90,15 @@ var textTypes = map[string]bool{
 	"application/x-tex": true, "application/x-subrip": true, "application/rtf": false,
 }
 
-// isBinary tells whether bytes are no text in any encoding that is in use: they
-// have zero bytes, and nothing says UTF-16 or UTF-32, or begin as a known format.
-func isBinary(b []byte, declared string) bool {
-	head := b[:min(len(b), 4096)]
-	for _, magic := range []string{"%PDF-", "\x89PNG", "GIF8", "\xff\xd8\xff", "PK\x03\x04", "\x1f\x8b", "RIFF",
-		"\x7fELF", "\x00asm", "OggS", "ID3"} {
-		if bytes.HasPrefix(head, []byte(magic)) {
-			return true
-		}
+// decode returns the text in UTF-8. Where nothing tells the encoding, it is that of
+// most old pages, as in a browser; what cannot be decoded becomes U+FFFD.
+func (p *page) decode(b []byte, declared string) (string, error) {
+	t, err := decode.Bytes(b, declared)
+	if errors.Is(err, decode.ErrEncoding) {
+		t, err = decode.Bytes(b, "text/plain; charset=windows-1252")
 	}
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) ||
-		strings.Contains(strings.ToLower(declared), "utf-16") {
-		return false
-	}
-	return bytes.IndexByte(head, 0) >= 0
-}
-
-// decode returns the text in UTF-8; what cannot be decoded becomes U+FFFD.
-func decode(b []byte, declared string) string {
-	e, name, certain := charset.DetermineEncoding(b, declared)
-	unicodeMark := bytes.HasPrefix(b, []byte("\xff\xfe")) || bytes.HasPrefix(b, []byte("\xfe\xff"))
-	switch {
-	case !unicodeMark && utf8.Valid(b) && name != "iso-2022-jp" && !strings.HasPrefix(name, "utf-16"):
-		// Text that is valid UTF-8 and more than ASCII is hardly ever anything else.
-		return strings.TrimPrefix(string(b), "\ufeff")
-	case !certain:
-		if r, err := chardet.NewHtmlDetector().DetectBest(b[:min(len(b), 64<<10)]); err == nil && r.Confidence >= 30 {
-			if found, _ := charset.Lookup(r.Charset); found != nil {
-				e = found
-			}
-		}
-	}
-	out, err := e.NewDecoder().Bytes(b)
-	if err != nil {
-		out = b
-	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(out), "\uFFFD"), "\ufeff")
+	p.Note = t.Loss()
+	return t.Text, err
 }
 
 // indented is JSON over lines, or the text as it was where it is no JSON.

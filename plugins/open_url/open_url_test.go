@@ -9,8 +9,10 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 
 	pdk "github.com/bulkhead-host/bulkhead/pdk/go"
 )
@@ -170,7 +172,7 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 		"PDF":            {served(t, 200, "application/pdf", []byte("%PDF-1.7 x")), "application/pdf"},
 		"PNG as HTML":    {served(t, 200, "text/html", []byte("\x89PNG\r\n\x1a\n\x00")), "not text"},
 		"video":          {served(t, 200, "video/mp4", []byte("abc")), "video/mp4"},
-		"zeros":          {served(t, 200, "", []byte("a\x00b")), "not text"},
+		"zeros":          {served(t, 200, "", []byte("\x00\x01\x02\x03\x04\x05ab")), "not text"},
 		"consent":        {html(filler + `<div class="consent"><h1>Before you continue</h1><p>We use cookies and data.</p><button>Accept all</button></div>`), "cookies or consent"},
 		"consent whole":  {html(`<body><p>We and our partners use cookies. Accept all or manage your preferences.</p></body>`), "cookies or consent"},
 		"consent host": {served(t, 200, "text/html", []byte("<p>Weiter zu der Seite</p>"), "final_url",
@@ -250,6 +252,10 @@ func TestCharsets(t *testing.T) {
 		"кораблям всю ночь напролёт, до утра.</p>"))
 	utf16 := encode("utf16")(unicode.UTF16(unicode.LittleEndian,
 		unicode.UseBOM).NewEncoder().String("<p>Leuchtturm größer als gedacht, mit allem was dazugehört</p>"))
+	euckr := encode("euckr")(korean.EUCKR.NewEncoder().String("<p>등대는 배를 안내한다. 바닷가에 높이 서서 밤새 빛을 비춘다.</p>"))
+	wide := encode("utf32")(utf32.UTF32(utf32.BigEndian,
+		utf32.IgnoreBOM).NewEncoder().String("<p>Leuchtturm größer als gedacht, mit allem</p>"))
+	stateful := encode("jis")(japanese.ISO2022JP.NewEncoder().String("<p>灯台は、岬の先端や港湾内に設置され、船舶の航行目標となる施設である。</p>"))
 	for name, c := range map[string]struct {
 		contentType string
 		body        []byte
@@ -270,6 +276,12 @@ func TestCharsets(t *testing.T) {
 			[]byte("<p>größer als alles, was man hier sonst so sieht</p>"), "größer"},
 		"bytes that are no text": {"text/html; charset=utf-8",
 			[]byte("<p>one \xff\xfe\x80 two, and some more words to read here</p>"), "two, and some more"},
+		"one NUL": {"text/html", []byte("<title>Log</title><p>First line\x00 second line.</p>"),
+			"First line second line."},
+		"not declared, Korean":  {"text/html", euckr, "등대는 배를 안내한다"},
+		"UTF-16 without a mark": {"text/html", utf16[2:], "größer als gedacht"},
+		"UTF-32 without a mark": {"text/html", wide, "größer als gedacht"},
+		"ISO-2022-JP":           {"text/html", stateful, "灯台は、岬の先端"},
 		"cut inside of a character": {"text/html; charset=utf-8",
 			[]byte("<p>these are quite a few words to read here ü ü \xc3"), "words to read"},
 	} {

@@ -29,6 +29,8 @@ type DocumentView struct {
 	UpdatedAt string `json:"updated_at"`
 	// Status is added, updated or unchanged, in the reply to an upload.
 	Status string `json:"status,omitempty"`
+	// Note says what reading an uploaded document took, such as an assumed encoding.
+	Note string `json:"note,omitempty"`
 	// Text is there when one document was asked for.
 	Text *string `json:"text,omitempty"`
 }
@@ -140,7 +142,7 @@ func (s documents) takeDocument(
 		return DocumentView{}, err
 	}
 	view := viewDocument(added.Document)
-	view.Status = string(added.Status)
+	view.Status, view.Note = string(added.Status), added.Note
 	switch added.Status {
 	case knowledge.StatusAdded:
 		s.ask.Publish(who, event.TopicDocument, view.ID, "created")

@@ -36,6 +36,8 @@ type FileView struct {
 	Width     int    `json:"width,omitempty"`
 	Height    int    `json:"height,omitempty"`
 	CreatedAt string `json:"created_at"`
+	// Note says what reading an uploaded file took, such as an assumed encoding.
+	Note string `json:"note,omitempty"`
 	// Text is there when one file was asked for that is no picture.
 	Text *string `json:"text,omitempty"`
 }
@@ -104,40 +106,43 @@ func (s files) Post(c *fiber.Ctx) error {
 	who := caller.Of(c)
 	taken, failed := []FileView{}, []FailedUpload{}
 	for _, upload := range uploads {
-		f, err := s.takeFile(who, upload)
+		f, note, err := s.takeFile(who, upload)
 		if err != nil {
 			failed = append(failed, FailedUpload{fileName(upload), s.tell.Of(err, caller.RequestOf(c))})
 			continue
 		}
-		taken = append(taken, viewFile(f))
+		view := viewFile(f)
+		view.Note = note
+		taken = append(taken, view)
 	}
 	return c.JSON(fiber.Map{"files": taken, "failed": failed})
 }
 
-func (s files) takeFile(who caller.Caller, upload *multipart.FileHeader) (store.File, error) {
+// takeFile keeps a file. The note says what reading it took, "" for nothing.
+func (s files) takeFile(who caller.Caller, upload *multipart.FileHeader) (kept store.File, note string, err error) {
 	f, err := upload.Open()
 	if err != nil {
-		return store.File{}, err
+		return store.File{}, "", err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return store.File{}, err
+		return store.File{}, "", err
 	}
 	sum := sha256.Sum256(data)
 	digest := hex.EncodeToString(sum[:])
 	if picture.Is(data) {
 		kept, err := s.takePicture(who, textfile.CleanName(upload.Filename), digest, data)
-		return kept, fileFault(err)
+		return kept, "", fileFault(err)
 	}
 	text, err := textfile.Read(upload.Filename, upload.Header.Get(fiber.HeaderContentType), data)
 	if err != nil {
-		return store.File{}, fileFault(err)
+		return store.File{}, "", fileFault(err)
 	}
-	kept, err := s.cfg.Records.Files.Add(s.cfg.Context, who.Principal,
+	kept, err = s.cfg.Records.Files.Add(s.cfg.Context, who.Principal,
 		store.File{Name: text.Name, MediaType: text.MediaType, Encoding: text.Encoding,
 			SHA256: digest, Bytes: int64(len(data))}, []byte(text.Text))
-	return kept, fileFault(err)
+	return kept, text.Note, fileFault(err)
 }
 
 // takePicture keeps what is a picture by its bytes, whatever its name says.

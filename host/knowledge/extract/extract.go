@@ -18,6 +18,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bulkhead-host/bulkhead/host/text/decode"
 )
 
 // MaxBytes is the largest document that is accepted, in bytes as read (8 MiB).
@@ -32,9 +34,8 @@ var (
 	ErrUnsupportedType = errors.New("this kind of document is not supported; add Markdown, plain text or HTML")
 	// ErrTooLarge is returned when a document is larger than MaxBytes.
 	ErrTooLarge = errors.New("the document is larger than 8 MiB; split it and add the parts")
-	// ErrBadEncoding is returned when a document's bytes are not text in an
-	// encoding that can be told for certain: UTF-8, UTF-16 with a byte order
-	// mark, or the charset that an HTML page declares.
+	// ErrBadEncoding is returned when a document's bytes are not text, or text in an
+	// encoding that package decode cannot tell.
 	ErrBadEncoding = errors.New("the document is not readable text; save it as UTF-8 and add it again")
 	// ErrTooDeep is returned when an HTML page nests its elements deeper than
 	// any real page does.
@@ -63,6 +64,7 @@ type Output struct {
 	MediaType string // text/markdown, text/plain or text/html
 	Format    Format // how Text is written
 	Text      string // valid UTF-8 with LF line ends; front matter and page clutter are gone
+	Note      string // says to a person what reading took, such as an assumed encoding; "" for nothing
 }
 
 // Extract reads one document. It returns ErrUnsupportedType, ErrTooLarge,
@@ -88,17 +90,15 @@ func extract(in Input) (Output, error) {
 	if !ok {
 		return Output{}, ErrUnsupportedType
 	}
-	var text string
-	var err error
-	if mediaType == typeHTML {
-		text, err = decodeHTML(in.Data, in.MediaType)
-	} else {
-		text, err = decode(in.Data)
-	}
+	read, err := decode.Bytes(in.Data, in.MediaType)
 	if err != nil {
-		return Output{}, err
+		return Output{}, fmt.Errorf("%w: %w", ErrBadEncoding, err)
 	}
-	out := Output{MediaType: mediaType, Format: Markdown, Text: text}
+	if len(read.Text) > MaxBytes {
+		return Output{}, ErrTooLarge
+	}
+	text := read.Text
+	out := Output{MediaType: mediaType, Format: Markdown, Text: text, Note: read.Note()}
 	switch mediaType {
 	case typePlain:
 		out.Format = Plain

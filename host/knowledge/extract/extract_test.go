@@ -91,14 +91,25 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, out.Text, err)
 		}
 	}
-	for name, data := range map[string][]byte{
-		"Latin-1": []byte("Gr\xfc\xdfe"), "zero byte": []byte("a\x00b"),
-		"UTF-16 without mark": utf16Bytes("text", true)[2:],
-		"odd UTF-16":          {0xFF, 0xFE, 'a'}, "lone surrogate": {0xFF, 0xFE, 0x00, 0xD8, 'a', 0},
-		"cut surrogate": {0xFF, 0xFE, 0x00, 0xD8},
-		"cut UTF-8":     []byte("a\xe4\xb8"),
+	for name, c := range map[string]struct{ data, text, note string }{
+		"Latin-1":             {"Gr\xfc\xdfe", "Grüße", "windows-1252"},
+		"zero byte":           {"a\x00b", "ab", "left out"},
+		"UTF-16 without mark": {string(utf16Bytes("text", true)[2:]), "text", "utf-16le"},
+		"odd UTF-16":          {string(utf16Bytes("letters", true)) + "a", "letters\uFFFD", "1 byte"},
+		"lone surrogate":      {string(utf16Bytes("letters", true)) + "\x00\xd8a\x00", "letters\uFFFDa", "1 byte"},
+		"stray byte":          {"schön \xff schön", "schön \uFFFD schön", "1 byte"},
+		"empty":               {"", "", "empty"},
 	} {
-		if _, err := Extract(Input{Name: "a.md", Data: data}); !errors.Is(err, ErrBadEncoding) {
+		out, err := Extract(Input{Name: "a.md", Data: []byte(c.data)})
+		if err != nil || out.Text != c.text || !strings.Contains(out.Note, c.note) {
+			t.Errorf("%s: %q, %q, %v", name, out.Text, out.Note, err)
+		}
+	}
+	for name, data := range map[string]string{
+		"bits": "\x01\x02\xff\xfe\x80", "a PDF": "%PDF-1.7\n", "a picture": "\x89PNG\r\n\x1a\n\x00",
+		"no encoding": "\x81\x8d\x8f\x90\x9d\xa0\xfd\xfe",
+	} {
+		if _, err := Extract(Input{Name: "a.md", Data: []byte(data)}); !errors.Is(err, ErrBadEncoding) {
 			t.Errorf("%s: %v, want ErrBadEncoding", name, err)
 		}
 	}
@@ -110,8 +121,9 @@ func TestHTMLInDeclaredCharset(t *testing.T) {
 	if err != nil || out.Title != "Grüße" || strings.TrimSpace(out.Text) != "café" {
 		t.Fatalf("%q %q %v", out.Title, out.Text, err)
 	}
-	if _, err := Extract(Input{Name: "a.html", Data: []byte("<p>caf\xe9")}); !errors.Is(err, ErrBadEncoding) {
-		t.Fatalf("undeclared: %v", err)
+	out, err = Extract(Input{Name: "a.html", Data: []byte("<p>caf\xe9")})
+	if err != nil || strings.TrimSpace(out.Text) != "café" || out.Note == "" {
+		t.Fatalf("undeclared: %q %q %v", out.Text, out.Note, err)
 	}
 	out, err = Extract(Input{Name: "a.html", MediaType: "text/html; charset=shift_jis",
 		Data: []byte("<p>\x93\xfa\x96{")})

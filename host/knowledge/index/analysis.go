@@ -6,9 +6,10 @@ import (
 	banalysis "github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/analysis/lang/cjk"
 	"github.com/blevesearch/bleve/v2/analysis/lang/en"
-	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
 	"github.com/blevesearch/bleve/v2/analysis/token/porter"
 	"github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
+
+	"github.com/bulkhead-host/bulkhead/host/text/fold"
 )
 
 // The searched fields.
@@ -28,10 +29,11 @@ const fieldExact = "exact"
 // ones (base64, minified code) are nobody's question.
 const maxTerm = 64
 
-// analysis turns text into terms: Unicode words, width-folded, in lower case,
-// English possessives cut; names such as http.Handler whole and in parts; runs of Chinese, Japanese and Korean characters as
-// single characters and pairs; each as it stands and with its English suffix
-// stemmed. It is safe for concurrent use.
+// analysis turns text into terms: Unicode words, folded as package fold does,
+// English possessives cut; names such as http.Handler whole and in parts; text in
+// scripts without spaces as single characters and pairs, Korean words in pairs too;
+// each as it stands and with its English suffix stemmed. It is safe for concurrent
+// use.
 type analysis struct {
 	words   banalysis.Tokenizer
 	common  []banalysis.TokenFilter
@@ -44,28 +46,30 @@ func newAnalysis() analysis {
 	// The list is part of the package; it always loads.
 	_ = stopped.LoadBytes(en.EnglishStopWords)
 	return analysis{
-		words: unicode.NewUnicodeTokenizer(),
+		words: unspaced{unicode.NewUnicodeTokenizer()},
 		common: []banalysis.TokenFilter{
-			cjk.NewCJKWidthFilter(),
 			parts{},
-			lowercase.NewLowerCaseFilter(),
 			en.NewPossessiveFilter(),
 			cjk.NewCJKBigramFilter(true),
+			syllables{},
 		},
 		stem:    porter.NewPorterStemmer(),
 		stopped: stopped,
 	}
 }
 
-// both returns the terms of text as they stand and stemmed, one for one.
+// both returns the terms of text as they stand and stemmed, one for one. Their
+// places are those in text, not in its folded form.
 func (a analysis) both(text []byte) (exact, stemmed banalysis.TokenStream) {
-	all := a.words.Tokenize(text)
+	folded := fold.Of(text)
+	all := a.words.Tokenize(folded.Folded)
 	for _, f := range a.common {
 		all = f.Filter(all)
 	}
 	exact = all[:0]
 	for _, t := range all {
 		if len(t.Term) > 0 && len(t.Term) <= maxTerm {
+			t.Start, t.End = folded.Span(t.Start, t.End)
 			exact = append(exact, t)
 		}
 	}
@@ -122,32 +126,3 @@ type whole struct{}
 func (whole) Analyze(text []byte) banalysis.TokenStream {
 	return banalysis.TokenStream{{Term: text, Start: 0, End: len(text), Position: 1, Type: banalysis.AlphaNumeric}}
 }
-
-// parts adds to a word that Unicode's rules hold together with dots, colons or
-// underscores (parse_manifest, http.Handler) the words that it is made of.
-type parts struct{}
-
-func (parts) Filter(in banalysis.TokenStream) banalysis.TokenStream {
-	out := make(banalysis.TokenStream, 0, len(in))
-	for _, t := range in {
-		out = append(out, t)
-		if t.Type != banalysis.AlphaNumeric || !bytes.ContainsFunc(t.Term, joint) {
-			continue
-		}
-		at := 0
-		for _, word := range bytes.FieldsFunc(t.Term, joint) {
-			n := at + bytes.Index(t.Term[at:], word)
-			at = n + len(word)
-			if len(word) == len(t.Term) {
-				continue
-			}
-			p := *t
-			p.Term = bytes.Clone(word)
-			p.Start, p.End = t.Start+n, t.Start+at
-			out = append(out, &p)
-		}
-	}
-	return out
-}
-
-func joint(r rune) bool { return r == '.' || r == ':' || r == '_' }

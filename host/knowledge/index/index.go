@@ -29,7 +29,7 @@ import (
 // Version names how passages are cut, analysed and laid out. An index of
 // another version is thrown away when it is opened; whoever opens it fills it
 // again.
-const Version = "1"
+const Version = "2"
 
 // lockWait is how long Open waits for another process to let go of the index.
 const lockWait = "2s"

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	folding "github.com/bulkhead-host/bulkhead/host/text/fold"
 )
 
 // filler are words that carry a question and not its subject.
@@ -20,7 +22,7 @@ el los las una y o es son cómo qué quién dónde por para con en del`)
 func set(words string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(words) {
-		out[w] = true
+		out[fold(w)] = true
 	}
 	return out
 }
@@ -49,16 +51,19 @@ func wordsOf(text string) []string {
 	return out
 }
 
-func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+// isWordRune takes soft hyphens and the like as parts of the word; folding drops them.
+func isWordRune(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.Nd, unicode.M, unicode.Cf)
+}
 
 // joins tells whether the rune at i holds two parts of one word together.
 func joins(runes []rune, i int) bool {
 	return strings.ContainsRune(".-_/'’", runes[i]) && i+1 < len(runes) && isWordRune(runes[i+1])
 }
 
-// fold makes words comparable: lower case, one kind of apostrophe.
+// fold makes words comparable, however they are spelled.
 func fold(word string) string {
-	return strings.ReplaceAll(strings.ToLower(word), "’", "'")
+	return folding.String(word)
 }
 
 // terms are what a text is compared by: folded words, the parts of compound

@@ -175,6 +175,8 @@ export interface FileRef {
 
 export interface StoredFile extends FileRef {
   encoding: string;
+  /** What reading it took, in the reply to an upload. */
+  note?: string;
   characters: number;
   lines: number;
   created_at: string;
@@ -208,7 +210,7 @@ export interface StoredDocument {
 }
 
 export interface UploadResult {
-  documents: (StoredDocument & { status: 'added' | 'updated' | 'unchanged' })[];
+  documents: (StoredDocument & { status: 'added' | 'updated' | 'unchanged'; note?: string })[];
   failed?: { name: string; error: { code: string; message: string } }[] | null;
 }
 

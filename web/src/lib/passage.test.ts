@@ -23,6 +23,12 @@ describe('a passage', () => {
     expect(cut('x 漢字の長い文章がここにあります𠮷 y', '漢字の長い文章がここにあります𠮷')).toBe('漢字の長い文章がここにあります𠮷');
   });
 
+  it('is found however its letters are composed, with invisible characters between them', () => {
+    expect(cut('x Die Bu\u0308cher sind in Go\u0308ttingen u\u0308', 'Die Bücher sind in Göttingen ü')).toBe('Die Bu\u0308cher sind in Go\u0308ttingen u\u0308');
+    expect(cut('Die Woh\u00adnungs\u00adgeber\u200bbestätigung.', 'Wohnungsgeberbestätigung')).toBe('Woh\u00adnungs\u00adgeber\u200bbestätigung');
+    expect(cut('학점인정신청은 금요일까지 하세요', '학점인정신청은 금요일까지 하세요'.normalize('NFD'))).toBe('학점인정신청은 금요일까지 하세요');
+  });
+
   it('is not found where it is not, nor where it is too short to say anything', () => {
     expect(cut('The lamp is lit at six.', 'The lamp is put out at eight.')).toBeNull();
     expect(cut('The lamp is lit at six.', 'lamp')).toBeNull();

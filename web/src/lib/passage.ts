@@ -1,6 +1,8 @@
+import { fold } from './fold';
+
 /**
  * Finds a passage in the text that it was taken from, and marks it there. Only
- * letters and digits count: the passage lost its markup and its line ends on the
+ * letters and digits count, however they are spelled: the passage lost its markup and its line ends on the
  * way, and what was left out of it is shown as dots.
  */
 const NAME = 'passage';
@@ -22,14 +24,17 @@ function letters(text: string): Letters {
   const at: number[] = [];
   let index = 0;
   for (const c of text) {
-    if (/[\p{L}\p{N}]/u.test(c)) {
-      const low = c.toLowerCase();
-      kept.push(low);
-      for (let i = 0; i < low.length; i++) at.push(index);
-    }
+    const low = fold(c).normalize('NFD').replace(/[^\p{L}\p{N}]/gu, '');
+    kept.push(low);
+    for (let i = 0; i < low.length; i++) at.push(index);
     index += c.length;
   }
   return { text: kept.join(''), at };
+}
+
+/** Where the letter at an index of text ends, with its marks. */
+function endOf(text: string, index: number): number {
+  return index + (/^.\p{M}*/su.exec(text.slice(index, index + 64))?.[0].length ?? 0);
 }
 
 /** Where a passage begins and ends in text, half open, or null where it is not found. */
@@ -41,8 +46,7 @@ export function findPassage(text: string, passage: string): [number, number] | n
     const found = all.indexOf(part);
     if (found < 0) continue;
     const last = at[found + part.length - 1] ?? 0;
-    const size = (text.codePointAt(last) ?? 0) > 0xffff ? 2 : 1;
-    return [at[found] ?? 0, last + size];
+    return [at[found] ?? 0, endOf(text, last)];
   }
   return null;
 }
@@ -58,7 +62,7 @@ export function findClaim(text: string, claim: string): [number, number] | null 
   const found = wanted === '' ? -1 : all.lastIndexOf(wanted);
   if (found < 0) return null;
   const last = at[found + wanted.length - 1] ?? 0;
-  return [at[found] ?? 0, last + ((text.codePointAt(last) ?? 0) > 0xffff ? 2 : 1)];
+  return [at[found] ?? 0, endOf(text, last)];
 }
 
 /** The range of what find finds in the text of root, up to an element where one is given. */

@@ -15,6 +15,8 @@ export interface Attachment {
   file: api.FileRef | null;
   /** Why it was not taken; '' while it was. */
   problem: string;
+  /** What reading it took, such as an assumed encoding; '' for nothing. */
+  note: string;
 }
 
 /** What the host takes at most. What a file is, the host finds out. */
@@ -46,7 +48,7 @@ class Attachments {
   async add(files: readonly File[]): Promise<void> {
     const entries = files.map((file) => {
       const refusal = this.#refusal(file);
-      this.items.push({ key: this.#next++, name: file.name === '' ? 'pasted' : file.name, bytes: file.size, part: 0, file: null, problem: refusal });
+      this.items.push({ key: this.#next++, name: file.name === '' ? 'pasted' : file.name, bytes: file.size, part: 0, file: null, problem: refusal, note: '' });
       return { file, entry: this.items[this.items.length - 1] as Attachment };
     });
     for (const { file, entry } of entries) if (entry.problem === '') await this.#upload(file, entry);
@@ -64,8 +66,10 @@ class Attachments {
     try {
       const reply = await api.uploadFile(file, (part) => (entry.part = part));
       const taken = reply.files[0];
-      if (taken) entry.file = { id: taken.id, name: taken.name, media_type: taken.media_type, bytes: taken.bytes };
-      else entry.problem = reply.failed?.[0]?.error.message ?? 'The host did not take it.';
+      if (taken) {
+        entry.file = { id: taken.id, name: taken.name, media_type: taken.media_type, bytes: taken.bytes };
+        entry.note = taken.note ?? '';
+      } else entry.problem = reply.failed?.[0]?.error.message ?? 'The host did not take it.';
       // It was taken off the list while it was on its way.
       if (taken && !this.items.some((a) => a.key === entry.key)) void api.removeFile(taken.id).catch(() => undefined);
     } catch (error) {
@@ -103,7 +107,7 @@ class Attachments {
   }
 
   #ready(file: api.FileRef): Attachment {
-    return { key: this.#next++, name: file.name, bytes: file.bytes, part: 1, file, problem: '' };
+    return { key: this.#next++, name: file.name, bytes: file.bytes, part: 1, file, problem: '', note: '' };
   }
 
   #load(session: string): api.FileRef[] {

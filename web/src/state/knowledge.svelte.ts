@@ -47,7 +47,7 @@ class Knowledge {
         const reply = await api.uploadDocument(file, (part) => (upload.part = part));
         const failed = reply.failed?.[0];
         upload.state = failed ? 'failed' : (reply.documents[0]?.status ?? 'added');
-        upload.message = failed?.error.message ?? '';
+        upload.message = failed?.error.message ?? reply.documents[0]?.note ?? '';
       } catch (error) {
         upload.state = 'failed';
         upload.message = (error as Error).message;

@@ -1,4 +1,5 @@
 /** The list of conversations. */
+import { matches } from '../lib/fold';
 import * as api from '../lib/api';
 import { drafts } from './draft';
 import { byDay } from '../lib/dates';
@@ -25,8 +26,7 @@ class Sessions {
   searching = $state(false);
 
   shown = $derived.by(() => {
-    const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
-    return this.items.filter((s) => !this.hidden.has(s.id) && words.every((w) => s.title.toLowerCase().includes(w)));
+    return this.items.filter((s) => !this.hidden.has(s.id) && matches(this.filter, s.title));
   });
   groups = $derived(byDay(this.shown, new Date()));
 
