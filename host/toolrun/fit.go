@@ -12,9 +12,14 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/toolset"
 )
 
-// errInexact is told to a model whose call of a tool that writes had to be mended.
-var errInexact = errors.New("The call could not be read as it stands: a quote, a bracket or a closing tag is missing. " +
-	"The tool changes something, so nothing was guessed and nothing was done. Write the whole call again.") //nolint:staticcheck // sentences for a model
+// inexact is told to a model whose call of a tool that writes had to be mended.
+type inexact struct{}
+
+// Error implements error.
+func (inexact) Error() string {
+	return "The call could not be read as it stands: a quote, a bracket or a closing tag is missing. " +
+		"The tool changes something, so nothing was guessed and nothing was done. Write the whole call again."
+}
 
 // Fitted are the arguments that a tool gets.
 type Fitted struct {
@@ -31,7 +36,7 @@ func Fit(spec tool.Spec, req Request) (Fitted, error) {
 	fit := salvage.Fit
 	if hasLabel(spec, tool.LabelWrites) {
 		if fit = salvage.FitExact; req.Inexact {
-			return Fitted{}, errInexact
+			return Fitted{}, inexact{}
 		}
 	}
 	fitted, err := fit(t, cmp.Or(req.Arguments, "{}"))

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/bulkhead-host/bulkhead/host/identity"
+	"github.com/bulkhead-host/bulkhead/host/text/line"
 )
 
 // MaxTextBytes is the largest question, in bytes of UTF-8.
@@ -46,24 +46,16 @@ func checkText(text string) error {
 	return nil
 }
 
-// maxTitleRunes bounds the title of a session, in characters.
-const maxTitleRunes = 60
+// maxTitle bounds the title of a session, in characters as a person counts them.
+const maxTitle = 60
 
 // Title makes the title of a session from its first message: the first line that
 // says something, cut at a word.
 func Title(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	line = strings.Join(strings.Fields(line), " ")
-	runes := []rune(line)
-	if len(runes) <= maxTitleRunes {
-		return line
-	}
-	cut := maxTitleRunes - 1
-	for i := cut; i > maxTitleRunes/2; i-- {
-		if unicode.IsSpace(runes[i]) {
-			cut = i
-			break
+	for l := range strings.Lines(text) {
+		if title := line.Clean(l); title != "" {
+			return line.Cut(title, maxTitle)
 		}
 	}
-	return strings.TrimRight(string(runes[:cut]), " ,;:.") + "…"
+	return ""
 }

@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"errors"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/bulkhead-host/bulkhead/host/api/frame"
 	"github.com/bulkhead-host/bulkhead/host/fault"
 	"github.com/bulkhead-host/bulkhead/host/store"
+	"github.com/bulkhead-host/bulkhead/host/text/line"
 	"github.com/bulkhead-host/bulkhead/host/turn"
 )
 
@@ -169,7 +169,7 @@ func (s sessions) Patch(c *fiber.Ctx) error {
 		return fault.New(fault.Invalid, "Say what is to change: title, pinned, or both.")
 	}
 	if b.Title != nil {
-		*b.Title = strings.Join(strings.Fields(*b.Title), " ")
+		*b.Title = line.Clean(*b.Title)
 		if *b.Title == "" || utf8.RuneCountInString(*b.Title) > maxTitle {
 			return fault.New(fault.Invalid, "A title has 1 to 200 characters.")
 		}
