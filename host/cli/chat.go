@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/google/uuid"
@@ -56,6 +57,9 @@ func Chat(ctx context.Context, o Options, c *Client, q Question) error {
 // that the end of a stopped run can be read.
 func (c *Client) ask(ctx context.Context, q Question) (*http.Response, error) {
 	body := map[string]any{"request_id": uuid.NewString(), "text": q.Text, "forced_tool": q.Force}
+	if zone := localZone(os.Getenv); zone != "" {
+		body["time_zone"] = zone
+	}
 	agent, err := c.agentID(ctx, q.Agent)
 	if err != nil {
 		return nil, err

@@ -47,6 +47,8 @@ type BeginRun struct {
 	OnlyHeld bool
 	// Models are the names of those that answer, at least one.
 	Models []string
+	// Zone is the time zone of the person who asks, an IANA name, "" for none.
+	Zone string
 	// Agent is the id of the agent that answers, "" for none. An answer that goes on
 	// keeps its own.
 	Agent string

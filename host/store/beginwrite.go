@@ -97,7 +97,7 @@ func (s Runs) beginMessage(
 		}
 	}
 	out.UserMessage = Message{ID: s.newID("m"), Session: out.Session.ID, Owner: p.UserID(), Parent: parent,
-		Role: RoleUser, Agent: in.Agent, Allowed: in.Allowed, Text: in.Text,
+		Role: RoleUser, Zone: in.Zone, Agent: in.Agent, Allowed: in.Allowed, Text: in.Text,
 		Status: StatusCompleted, CreatedAt: now, EndedAt: now}
 	out.UserMessage.Files, err = carry(tx, p, out.Session.ID, in.Files)
 	return old, err

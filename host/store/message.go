@@ -39,6 +39,8 @@ type Message struct {
 	Text string `json:"text,omitempty"`
 	// Files are what the person attached, in a user message.
 	Files []FileRef `json:"files,omitempty"`
+	// Zone is the time zone in which a question was asked, an IANA name, "" for none.
+	Zone string `json:"zone,omitempty"`
 	// Agent is the id of the agent that was asked, in a user message, or that
 	// answers; "" for none. It may have been removed since.
 	Agent string `json:"agent,omitempty"`

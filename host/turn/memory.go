@@ -24,7 +24,7 @@ func (s *Service) memories(ctx context.Context, p identity.Principal) []window.M
 
 // system is the system message for a model with a window of that size.
 func (s *Service) system(set setup, specs []tool.Spec, contextTokens int) string {
-	prompt := window.Prompt(s.cfg.Now(), set.agent.Instructions, specs)
+	prompt := window.Prompt(clock(s.cfg.Now, set.begun.UserMessage.Zone)(), set.agent.Instructions, specs)
 	if set.path.attached {
 		prompt += window.CitingFiles
 	}

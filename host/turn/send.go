@@ -43,7 +43,10 @@ type Send struct {
 	Tools []string
 	// ForcedTool must be used first; "" for none. It has to be one of the agent's.
 	ForcedTool string
-	Private    bool
+	// Zone is the time zone of the person, an IANA name such as Europe/Oslo: what day it
+	// is depends on it. "" and one that is not known stand for the host's own.
+	Zone    string `json:",omitempty"`
+	Private bool
 }
 
 // Regenerate asks for another answer to the same message.
@@ -92,7 +95,7 @@ func (s *Service) Send(ctx context.Context, p identity.Principal, in Send) (Ack,
 		return Ack{}, err
 	}
 	begin := store.BeginRun{
-		Allowed: allowed(in.Tools, in.ForcedTool), RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID,
+		Zone: knownZone(in.Zone), Allowed: allowed(in.Tools, in.ForcedTool), RequestID: in.RequestID, BodyHash: body, SessionID: in.SessionID,
 		Text: in.Text, NewTitle: Title(in.Text), Private: in.Private, Parent: in.ParentMessageID, Files: in.Files,
 		Agent: in.AgentID,
 	}

@@ -163,6 +163,7 @@ func (w *worker) loopSetup(index int, emit packet.Emitter) loop.Setup {
 		held = append(held, toolrun.Request{Name: c.Name, Arguments: c.Arguments})
 	}
 	author := w.lease.Author(index)
+	now := clock(w.service.cfg.Now, set.begun.UserMessage.Zone)
 	reminders, noMore := left(set.before.Steps)
 	return loop.Setup{
 		Facts: author, Met: set.begun.Labels, Reminders: reminders, NoMore: noMore, Said: set.before.Text != "",
@@ -174,11 +175,11 @@ func (w *worker) loopSetup(index int, emit packet.Emitter) loop.Setup {
 			Context: tool.Context{Query: set.path.query, History: set.path.said, UserID: w.owner},
 			RunID:   set.begun.Run.ID, Session: set.begun.Session.ID, User: w.owner,
 			Model:      set.models[index].Info().Name,
-			HoldWrites: len(set.models) > 1, Now: w.service.cfg.Now, NewID: set.callID,
+			HoldWrites: len(set.models) > 1, Now: now, NewID: set.callID,
 		}),
 		NoServerTools: set.noServerTools, Named: set.named, Research: set.research, Forced: set.forced,
 		MaxCycles: cmp.Or(set.agent.MaxCycles, w.service.cfg.MaxCycles), Documents: set.documents, Emit: emit,
-		Now: w.service.cfg.Now,
+		Now: now,
 	}
 }
 

@@ -58,7 +58,7 @@ func (a Asker) Send(ctx context.Context, who caller.Caller, b frame.SendBody) (t
 	}
 	ack, err := a.turns.Send(ctx, who.Principal, turn.Send{
 		RequestID: b.RequestID, SessionID: b.SessionID, ParentMessageID: b.ParentMessageID, Text: b.Text,
-		Models: b.Models, Tools: b.Tools, ForcedTool: b.ForcedTool, Private: b.Private, Files: b.Files,
+		Models: b.Models, Tools: b.Tools, ForcedTool: b.ForcedTool, Private: b.Private, Files: b.Files, Zone: b.TimeZone,
 		AgentID: b.AgentID,
 	})
 	if err != nil {

@@ -41,6 +41,7 @@ type SendBody struct {
 	AgentID         string          `json:"agent_id"`
 	Tools           []string        `json:"tools"`
 	ForcedTool      string          `json:"forced_tool"`
+	TimeZone        string          `json:"time_zone"`
 	DeepResearch    bool            `json:"deep_research"`
 	Private         bool            `json:"private"`
 	Options         json.RawMessage `json:"options"`

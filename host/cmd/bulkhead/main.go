@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // a machine without the zones of people knows their day all the same
 
 	"github.com/bulkhead-host/bulkhead/host/cli"
 )

@@ -179,6 +179,8 @@ export interface Recipients {
 /** The body of a send, without what the connection adds. */
 export interface SendBody extends Recipients {
   request_id: string;
+  /** The person's time zone: what day it is depends on it. */
+  time_zone?: string;
   session_id?: string;
   parent_message_id?: string;
   text: string;

@@ -186,7 +186,7 @@ class Conversation {
   async send(text: string, to: Recipients, parent = this.#lastMessage(), files: readonly api.FileRef[] = []): Promise<void> {
     if (this.pending || this.liveRun !== '') return;
     this.sendError = '';
-    const body: SendBody = { request_id: newRequestId(), text, ...to };
+    const body: SendBody = { request_id: newRequestId(), text, time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone, ...to };
     if (this.sessionId !== '') body.session_id = this.sessionId;
     if (parent !== '') body.parent_message_id = parent;
     if (this.sessionId === '' && this.private) body.private = true;
